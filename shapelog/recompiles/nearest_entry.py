@@ -162,7 +162,9 @@ def with_both_modes(differences: Iterable[EntryDifference], compile: Compile, in
         yield item._replace(causes=causes)
 
 
-_STRIDES, _GRAD_MODE, _TRAINING, _OTHER_TYPE, _OTHER_FUNCTION = "SL105", "SL305", "SL316", "SL310", "SL309"
+_STRIDES, _GRAD_MODE, _TRAINING, _OTHER_TYPE, _OTHER_FUNCTION, _NONE_OR_VALUE = "SL105", "SL305", "SL316", "SL310", "SL309", "SL322"
+# As guards name it; constants other than None are in quotes, numbers, or True and False.
+_TYPE_NAME = re.compile(r"(?!(?:True|False)$)[A-Za-z_][\w.]*$")
 _OF_ARGUMENTS = re.compile(r"type\((?:args|kwargs)\b")
 _BOTH_MODES = "accept two graphs: the function runs with gradients and without"
 
@@ -283,12 +285,19 @@ def _is_removed_by_copy(cause: Cause) -> bool:
 
 def _other_types(item: EntryDifference) -> int:
     """How many objects are of another type: an entry for other values of the same types is for calls of the same kind. Two functions are
-    two values, however they are made, and the items of one list count once. A function that is passed other types counts as one of them.
+    two values, however they are made, and the items of one list count once. A function that is passed other types counts as one of them,
+    and so does an object in place of None, such as a state that the first call has not.
     """
     takes_others = any(map(_OF_ARGUMENTS.match, item.consequences)) and any(cause.codes[0] == _OTHER_FUNCTION for cause in item.causes)
-    other = (cause for cause in item.causes if cause.codes[0] == _OTHER_TYPE)
+    other = (cause for cause in item.causes if cause.codes[0] == _OTHER_TYPE or _is_none_or_object(cause))
     types = {_ITEM.sub("", cause.source) for cause in other if not {cause.before, cause.after} <= KINDS_OF_FUNCTIONS.keys()}
     return len(types) + takes_others
+
+
+def _is_none_or_object(cause: Cause) -> bool:
+    """Whether a value is None in one of two calls, and an object of some type in the other: no tensor, and no constant."""
+    values = {cause.before, cause.after}
+    return cause.codes[0] == _NONE_OR_VALUE and "None" in values and all(_TYPE_NAME.match(value) for value in values)
 
 
 def _is_discarded(item: EntryDifference) -> bool:

@@ -300,6 +300,20 @@ def test_that_a_parameter_requires_a_gradient_is_no_change_of_its_own(needs_grad
     assert recompile.nearest.label == label
 
 
+def test_a_state_that_the_first_call_has_not_is_another_kind_of_call() -> None:
+    """The first state is a part of a larger tensor, the next is copied: the entry for other strides is nearer than that for no state."""
+    parts, state = ("L['state'].keys", "L['state'].values"), "TYPE_MATCH: ___check_type_id(L['state'], 140057847825888)"
+    made = [compile("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['state']", None, "NoneType")))]
+    for number, stride in enumerate(((1, 10), (8, 1)), 1):
+        tensors = (tensor_match(part, stride=stride) for part in parts)
+        guards = guard_tree(tensor_match(), guard_manager("L['state']", state, type="app.State"), *tensors)
+        inputs = [tensor(10, 8, source=part, stride=stride) for part in parts]
+        made.append(compile(f"0/{number}", tensor(10, 8), *inputs, guards=guards))
+    recompile = last_recompile(trace(*made))
+    assert recompile.nearest is not None
+    assert (recompile.nearest.label, recompile.codes) == ("0/1", ("SL105",))
+
+
 @pytest.mark.parametrize(("holder", "entry"), [("L['state'].", "0/1"), ("L['state_", "0/0")])
 def test_a_cache_that_a_call_has_filled_is_one_change(holder: str, entry: str) -> None:
     """A function is trained without a cache, and then called with an empty and with a full one. Arguments are changes of their own."""
