@@ -353,6 +353,18 @@ def test_before_torch_2_7_an_int_is_to_blame_for_what_a_size_came_with() -> None
     assert change[0].title.endswith("; also mark the sizes that changed")
 
 
+def test_strides_that_a_mark_removes_are_not_to_blame_where_code_has_to_change() -> None:
+    """Slices of another width, scaled by a float: with the float in a tensor and the sizes marked, nothing is left to copy."""
+    made = make.trace()
+    for number, (width, scale) in enumerate(((25, 1.0), (24, 0.8))):
+        scaled = equals_match("L['scale']", scale, "float")
+        guards = guard_tree(tensor_match(size=(8, width), stride=(width + 1, 1)), scaled)
+        made += make.compile(f"0/{number}", make.tensor(8, width, stride=(width + 1, 1)), guards=guards)
+    (step,) = [step for step in steps_of(make.report(made)) if step.kind is StepKind.CODE]
+    assert step.title.startswith("f (scale): wrap the float in a tensor")
+    assert step.title.endswith("; also mark the sizes that changed")
+
+
 @pytest.mark.parametrize(("is_inside", "saved"), [(True, 2), (False, 0)])
 def test_what_runs_by_itself_since_a_break_made_its_caller_fail_goes_with_the_break(is_inside: bool, saved: int) -> None:
     """A branch in a loop: the function around it fails, and each function that it calls in the loop is compiled by itself."""

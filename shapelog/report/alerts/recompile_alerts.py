@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from shapelog.advice.remedies import marks_act_on
 from shapelog.model.compile import Compile, Outcome, function_of
 from shapelog.reading.payloads.guards.comments import UserLine
 from shapelog.reading.records import StackFrame
@@ -32,17 +33,25 @@ def recompile_alerts(alerted: AlertedCode) -> Iterator[Alert]:
     for item in alerted.compiles:
         if item.recompile is None or item.compile.outcome is not Outcome.COMPILED:
             continue
-        has_blamed = any(cause.verdict is Verdict.CODE for cause in item.recompile.causes)
+        blamed = _blamed(item.recompile)
         for cause in item.recompile.causes_by_need or (None,):
             key = (cause.remedy_rule.code, stable_text(cause.axis)) if cause else (UNEXPLAINED.code, "")
-            is_blamed = not has_blamed or (cause is not None and cause.verdict is Verdict.CODE)
-            kinds = _kinds(item.recompile, cause, is_blamed)
+            kinds = _kinds(item.recompile, cause, is_blamed=not blamed or cause in blamed)
             by_key.setdefault(key, []).append(Blamed(item, item.recompile, cause, kinds))
     together: dict[tuple[str, frozenset[Compile]], list[Blamed]] = {}
     for (code, _), members in by_key.items():
         together.setdefault((code, frozenset(item.compiled.compile for item in members)), []).extend(members)
     for members in together.values():
         yield _alert(alerted, members)
+
+
+def _blamed(item: Recompile) -> list[Cause]:
+    """The causes that the code is to blame for: where it is for one that no mark acts on, not for those that a mark removes, such as
+    the strides of a slice of another width.
+    """
+    found = [cause for cause in item.causes if cause.verdict is Verdict.CODE]
+    needed = [cause for cause in found if not marks_act_on(cause) or cause.rule.code == item.blocking_rule]
+    return needed or found
 
 
 def _alert(alerted: AlertedCode, members: list[Blamed]) -> Alert:
