@@ -63,7 +63,7 @@ def violated(text: str) -> str:
         dims = (item["marked"] or item["relaxed"] or item["named"] or item["solved"] for item in items)
         names = enumerated(list(dict.fromkeys(map(_dim, dims))))
         are, them = ("are", "them") if " and " in names else ("is", "it")
-        clauses.append(f"{names} {are} {how} as dynamic, but the code fixes {them} to {value}")
+        clauses.append(f"{names}{_own_name(items)} {are} {how} as dynamic, but the code fixes {them} to {value}")
     only = {item["solved"].partition(" = ")[0] for items in fixed.values() for item in items if item["solved"]}
     guards = [item for item in _OUT_OF_RANGE.finditer(text) if item["named"].partition(" = ")[0] not in only]
     clauses += filter(None, (_narrower(item, [other["guard"] for other in guards if other["named"] == item["named"]]) for item in guards))
@@ -71,6 +71,13 @@ def violated(text: str) -> str:
     if not clauses and (heading := _VIOLATED_ALONE.fullmatch(text)):
         return f"{enumerated([_dim(name) for name in heading[1].split(', ')])} {OF_UNKNOWN_CONDITION}"
     return "; ".join(dict.fromkeys(clauses))
+
+
+def _own_name(items: Iterable[re.Match[str]]) -> str:
+    """The name that the program gave to dims, in parentheses, where they share one; those that PyTorch makes up begin with ``_``."""
+    names = {name for item in items for name, is_given, _ in [(item["named"] or "").partition(" = ")] if is_given}
+    name = names.pop() if len(names) == 1 else ""
+    return f" ({name})" if name.isidentifier() and not name.startswith("_") else ""
 
 
 def _narrower(found: re.Match[str], guards: Iterable[str]) -> str:

@@ -382,7 +382,7 @@ FAILED = [
     (
         "Constraints violated (batch)!\nNot all values of batch = L['x'].size()[0] in the specified range batch <= 128 are valid because "
         "batch was inferred to be a constant (3).\n\nI wonder why.\n",
-        "torch.export failed: dim 0 of x is declared as dynamic, but the code fixes it to 3",
+        "torch.export failed: dim 0 of x (batch) is declared as dynamic, but the code fixes it to 3",
     ),
 ]
 

@@ -520,7 +520,7 @@ def test_a_violation_within_the_exception_of_another_program_is_of_an_export(tmp
 def test_a_page_may_put_empty_lines_between_conditions(end: str, tmp_path: Path) -> None:
     text = "Constraints violated (n)!\nNot all values of n = L['x'].size()[0] in the specified range n <= 128 are valid "
     (found,) = failures(f"{text}because n was inferred to be a constant (3).\n".replace("\n", end), tmp_path)
-    assert found.sentence == "torch.export failed: dim 0 of x is declared as dynamic, but the code fixes it to 3"
+    assert found.sentence == "torch.export failed: dim 0 of x (n) is declared as dynamic, but the code fixes it to 3"
 
 
 def test_dims_that_have_to_be_equal_need_one_dim(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_the_cell_below_a_condition_is_the_same_failure(tmp_path: Path) -> None:
     text += "---> 48     so_path = torch._export.aot_compile(\n\n"
     text += "File /opt/torch/_export/__init__.py:1143, in aot_compile(f)\n   1139     constraints = _process(f)\n"
     (found,) = found_in(text, tmp_path)
-    assert found.sentence.endswith("dim 0 of x is declared as dynamic, but the code fixes it to 1")
+    assert found.sentence.endswith("dim 0 of x (b) is declared as dynamic, but the code fixes it to 1")
     assert found.remedy.startswith("export with an example input whose size is 2 or more there")
 
 
