@@ -13,7 +13,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.recompile import Recompile
-from shapelog.recompiles.reuse.refused_calls import is_of_oldest_alone
+from shapelog.recompiles.reuse.refused_calls import is_known_by_limit, is_of_oldest_alone
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES, Verdict
 from shapelog.text import cut, enumerated, names_of, one_line, plural
@@ -39,6 +39,7 @@ _NO_ENTRY = (
     "so the code may refer to a new one each time"
 )
 _RAISING = "raise the recompile limit above"
+_DYNAMIC = "leave out dynamic=False where it is set; otherwise "
 _ABOVE_GRAPHS = "above the number of graphs that the code needs"
 # What torch.compile wraps modules and library functions in.
 _WRAPPERS = "torch/_dynamo/external_utils.py"
@@ -175,7 +176,8 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, compile: Compile
     if lacks_reasons(explained, frame):
         return f"{_RECORD_AGAIN}; or raise {setting}"
     if len(own) == 1 and own[0].blocking_rule and (own[0].causes[0].is_size or own[0].causes[0].is_int):  # the code needs each of them
-        return f"raise {setting} {_ABOVE_GRAPHS}"
+        may_be_static = is_known_by_limit(frame) and own[0].causes[0].is_size
+        return f"{_DYNAMIC if may_be_static else ''}raise {setting} {_ABOVE_GRAPHS}"
     if not causes:
         remedies = {item.causes[0].own_remedy if item.causes else "" for item in own}
         only = remedies.pop() if len(remedies) == 1 else ""

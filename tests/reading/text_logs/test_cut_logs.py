@@ -558,10 +558,11 @@ def test_a_size_that_is_static_in_a_late_graph_is_no_reason_to_mark(tmp_path: Pa
     reason = "tensor 'x' size mismatch at index 1. expected 1920, actual 1280"
     last = LAST.format(front="[rank0]:", process=143, reason=reason).replace("1/0:", "1/7:")
     text = LIMIT.format(rank=0, process=143) + last
-    assert "1. Keep f below the recompile limit: raise torch._dynamo.config.recompile_limit above the number" in terminal(text, tmp_path)
+    remedy = "leave out dynamic=False where it is set; otherwise raise torch._dynamo.config.recompile_limit above the number of graphs"
+    assert f"1. Keep f below the recompile limit: {remedy}" in terminal(text, tmp_path)
     assert "or x.size[1] had not changed before and the other graphs differ in something else" in terminal(text, tmp_path)
     report = report_of(text, tmp_path)
-    assert report.findings[0].remedy.startswith("raise torch._dynamo.config.recompile_limit above the number of graphs")
+    assert report.findings[0].remedy.startswith(remedy)
     assert report.advice is not None
     assert report.advice.suggestions == ()
     shown = renderer("explanation", "terminal")(explain_compile(report.trace, "1/8"), Options()).decode()
