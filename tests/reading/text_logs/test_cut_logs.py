@@ -1302,3 +1302,10 @@ def test_a_heading_below_reasons_is_that_of_another_recompile(tmp_path: Path) ->
 def test_a_sentence_about_the_heading_is_no_recompile(tmp_path: Path) -> None:
     with pytest.raises(ShapelogError):
         report_of('What does "triggered by the following guard failure(s):" mean, and what is guard 0 here?\n', tmp_path)
+
+
+def test_the_reason_at_the_limit_keeps_its_id_where_its_indent_is_lost(tmp_path: Path) -> None:
+    (finding,) = report_of(
+        "The log has\n```\n[1/8] last reason: tensor 'x' size mismatch at index 0. expected 5, actual 6\n```\n", tmp_path
+    ).findings
+    assert (finding.rule.code, finding.compile) == ("SL401", "1/8")

@@ -36,7 +36,10 @@ _HEAD = re.compile(
     r"|(?:" + _ID.format("id_in_front") + r" )?\b(?P<logger_alone>torch(?:dynamo|inductor)?\.[\w.]{1,200}): \[[A-Z]+\]"
     r"|\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):(?P<logger_basic>torch(?:dynamo|inductor)?\.[\w.]{1,200}):"
     r"|(?=" + _ID.format("id_only") + r" \[__\w{1,40}\])"
-    r"|(?<!\S)(?=" + _ID.format("id_lone") + r" (?:torch\._dynamo hit| {2,3}function: | {2,3}last reason: |To (?:log|diagnose)|Graph break"
+    r"|(?<!\S)(?="
+    + _ID.format("id_lone")
+    + r" (?:torch\._dynamo hit| {2,3}function: | ?function: '| {0,3}last reason: |To (?:log|diagnose)"
+    r"|Graph break"
     r"|(?:create_symbol|set_replacement) \w|eval .*\[guard added\]))"
     r"|(?P<bare>)(?=\[__(?:recompiles|guards|graph_breaks|graph_code|perf_hints|cudagraphs|trace|dynamic)\w{0,20}\])"
     r")(?: ?" + _ID.format("id") + r")?(?: ?\[__(?P<artifact>\w{1,40})\])?"
