@@ -1286,6 +1286,28 @@ def test_code_that_asks_whether_a_list_is_empty_needs_a_graph_for_either(code: s
     assert (recompile.verdict, recompile.codes) == (verdict, ("SL313",))
 
 
+@pytest.mark.parametrize(
+    ("code", "function", "verdict"),
+    [
+        ("if len(custom) == 0:", "merge", Verdict.JUSTIFIED),
+        ("if not custom:", "merge", Verdict.JUSTIFIED),
+        ("while custom:", "merge", Verdict.JUSTIFIED),
+        ("if len(custom) == 0:", "f", Verdict.CODE),
+        ("if len(custom.kinds) == 0:", "merge", Verdict.CODE),
+        ("for item in custom:", "merge", Verdict.CODE),
+    ],
+)
+def test_a_function_that_the_code_calls_has_its_own_name_for_a_list(code: str, function: str, verdict: Verdict) -> None:
+    """Where a line of it asks how many items there are, and the graphs differ, each case needs a graph of its own."""
+    made, source = trace(), "L['right']"
+    for number, check in enumerate((f"not {source}", f"len({source}) == 1")):
+        leaf = guard_manager(source, f"LENGTH_CHECK: {check}", type="list", comment=code_comment(9, code, function))
+        graph = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', f'y: "f32[10, 8][8, 1]cpu" = f{number}(l_x_)', "return (y,)")
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), leaf), graph=graph)
+    recompile = last_recompile(made)
+    assert (recompile.verdict, recompile.codes) == (verdict, ("SL313",))
+
+
 def test_a_list_of_which_a_line_makes_a_tensor_can_be_passed_as_one() -> None:
     made, source = trace(), "L['ids']"
     for number in (2, 3):

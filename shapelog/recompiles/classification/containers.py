@@ -49,6 +49,10 @@ _OWN_ITEMS = "the code itself adds items: return them, and add them outside"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
 _ADDS = r"\.(?:append|extend|insert)\("
 _AN_ITERATOR = "_iterator"
+# A line that takes its way by the number of items of one list, ``if len(found) == 0:``, ``if not found:``.
+_ASKS_FOR_NUMBER = re.compile(
+    r"(?:if|elif|while|assert) (?:not )?(?:(?:bool|len)\([A-Za-z_]\w{0,80}\)|[A-Za-z_]\w{0,80})(?: ?(?:[<>]|[<>=!]=) ?\d{1,9})?:?"
+)
 _SETS_ITEM = re.compile(r"\[[^\[\]:]+\]\s*[-+*/%&|^@]{0,2}=(?!=)")
 _MOST_KEYS = 3
 _NUMBER_OF_ITEMS = "pass the number of items as an int, which can be dynamic, in place of len() inside"
@@ -198,7 +202,7 @@ def _of_list(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     remedy = _of_items(item, name, entry, call) or (_AS_ONE_TENSOR if _has_many_floats(item, entry, call) else "")
     if not remedy and is_made_by_library(item, entry, call):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_MADE_BY_LIBRARY)
-    is_asked = remedy == _NUMBER_OF_ITEMS or _is_asked_whether_empty(item, name)
+    is_asked = remedy == _NUMBER_OF_ITEMS or _is_asked_whether_empty(item, name) or _is_asked_below(item, entry)
     if takes_another_way(item, entry, call) or (is_asked and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)
     return Classification(("SL313",), sentence, remedy=remedy)
@@ -263,6 +267,16 @@ def _is_asked_whether_empty(item: Violation, name: str) -> bool:
         "0" in (str(item.expected), str(item.actual))
         and re.search(rf"(?:\bbool\(|\bnot )[\w.]*(?<!\w){last}\b(?!\[)", code_of(item)) is not None
     )
+
+
+def _is_asked_below(item: Violation, entry: CompileFacts) -> bool:
+    """Whether the guard comes from a line of a function that the code calls, which has its own name for the list, and asks for its length.
+
+    It is the line that first read the list, so it asks for no other one.
+    """
+    place = line_of(item)
+    is_below = place is not None and place.name not in ("", entry.compile.metrics.code_name)
+    return place is not None and is_below and _ASKS_FOR_NUMBER.fullmatch(place.code.partition("  #")[0].strip()) is not None
 
 
 def _has_tensors(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
