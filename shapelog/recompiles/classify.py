@@ -61,6 +61,8 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
     code_name = call.compile.metrics.code_name or entry.compile.metrics.code_name  # of a refused call none is recorded
     if source.is_left_by_break and (resumed := resumed_by(code_name)):
         name += f" (from line {resumed[1]})"
+    elif source.is_unnamed and not source.is_left_by_break:
+        name += " (from a function that the code calls)"
     if _ITERABLE in source:
         name += " (what this code iterates over)" if source == _ITERABLE else " (of what this code iterates over)"
     if classifier is not None:

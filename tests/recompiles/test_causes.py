@@ -454,11 +454,18 @@ def test_a_hook_gets_as_many_gradients_as_the_node_has(capture: str, source: str
     assert (recompile.codes, recompile.verdict) == (("SL313",), verdict)
 
 
-def test_a_variable_of_resumed_code_that_has_a_number_alone_is_named_with_the_line_of_the_break() -> None:
-    """Where the code deletes a variable after the break, torch 2.13 passes them all in one list."""
-    trees = [guard_tree(equals_match("L['__resume_frame_values'][3]", number)) for number in (2, 3)]
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        ("L['__resume_frame_values'][3]", "__resume_frame_values[3] (from line 7)"),
+        ("L['__nested_frame_values'][0][2]", "__nested_frame_values[0][2] (from a function that the code calls)"),
+    ],
+)
+def test_a_variable_of_resumed_code_that_has_a_number_alone_is_named_with_where_it_comes_from(source: str, named: str) -> None:
+    """Where the code deletes a variable after the break, and where the break lies in a function that it calls, torch 2.13 passes lists."""
+    trees = [guard_tree(equals_match(source, number)) for number in (2, 3)]
     made = (compiled(f"0/{number}", guards=tree, name="torch_dynamo_resume_in_f_at_7") for number, tree in enumerate(trees))
-    assert only(trace(*made)).sentence == "the int __resume_frame_values[3] (from line 7) changed from 2 to 3"
+    assert only(trace(*made)).sentence == f"the int {named} changed from 2 to 3"
 
 
 def test_in_a_backward_pass_autograd_itself_expands_gradients_and_makes_views() -> None:
