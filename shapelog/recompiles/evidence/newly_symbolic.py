@@ -7,6 +7,7 @@ from shapelog.reading.payloads.guards.leaves import DYNAMIC
 from shapelog.reading.payloads.guards.tree import GuardTree
 from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.evidence.guards import shape_violation
 from shapelog.recompiles.evidence.violation import Described, Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 
@@ -14,13 +15,15 @@ from shapelog.recompiles.facts.compile_facts import CompileFacts
 def newly_symbolic(entry: CompileFacts, call: CompileFacts) -> Iterator[Violation]:
     """Sizes and ints that were constants in the entry before and are symbols in the call: Dynamo makes dynamic what has changed.
 
-    A mark that came with the call makes them symbols as well; guards show it.
+    A mark that came with the call makes them symbols as well; guards show it. Symbols that were required to be equal and are not now
+    have other values.
     """
     compile = call.compile
     if compile.has_reasons_record or compile.inputs or entry.compile.id.compile + 1 != compile.id.compile:
         return
     if entry.tree is not None and call.tree is not None:
         yield from _in_guards(entry.tree, call)
+        yield from _unequal(entry, entry.tree, call, call.tree)
     elif entry.tree is None and not entry.compile.symbols:
         yield from _in_symbols(call)
 
@@ -31,6 +34,16 @@ def _in_guards(tree: GuardTree, call: CompileFacts) -> Iterator[Violation]:
         is_dynamic = prop.kind is Kind.SIZE and expected != DYNAMIC and call.guarded((source, prop)) == DYNAMIC
         if is_dynamic and (source, prop) not in call.facts and source not in marked:
             yield Violation(source, prop, expected, Described.UNKNOWN, tree.by_key[source, prop].comment)
+
+
+def _unequal(entry: CompileFacts, tree: GuardTree, call: CompileFacts, now: GuardTree) -> Iterator[Violation]:
+    required = {shape.expression for shape in now.shapes}
+    compared = {name for shape in now.shapes for name in shape.parsed.names}
+    for shape in tree.shapes:
+        one, _, other = shape.expression.partition(" == ")
+        is_pair = set(shape.parsed.names) == {one, other} <= compared
+        if is_pair and required.isdisjoint((shape.expression, f"{other} == {one}")) and shape.parsed.holds(call.numbers) is None:
+            yield shape_violation(shape, entry, call, None)
 
 
 def _in_symbols(call: CompileFacts) -> Iterator[Violation]:

@@ -77,3 +77,13 @@ def test_an_object_with_the_dicts_of_a_module_is_one(parts: str, code: str, tmp_
         return [GUARDS.format(label, line) for line in whole]
 
     assert [found for found, _ in sentences([*lines("0/0", 2), *lines("0/1", 3)], tmp_path)] == [code]
+
+
+@pytest.mark.parametrize(("now", "codes"), [("2 <= L['x'].size()[1]", ["SL103"]), ("L['x'].size()[1] == L['x'].size()[0]", [])])
+def test_sizes_that_need_not_be_equal_any_more_are_not(now: str, codes: list[str], tmp_path: Path) -> None:
+    lines = [*tree("0/0", None), GUARDS.format("0/0", "+- LAMBDA_GUARD: L['x'].size()[0] == L['x'].size()[1]  # duck sizing added this")]
+    lines += [
+        *tree("0/1", None),
+        *(GUARDS.format("0/1", f"+- LAMBDA_GUARD: {line}  # return x") for line in ("2 <= L['x'].size()[0]", now)),
+    ]
+    assert [found for found, _ in sentences(lines, tmp_path)] == codes
