@@ -362,6 +362,17 @@ def test_the_guard_that_failed_is_read_where_a_stance_forbids_to_recompile(tmp_p
     assert "the int n was 4 and has changed" in found.sentence
 
 
+@pytest.mark.parametrize("number", [2, 5])
+def test_each_recompilation_that_a_stance_forbids_has_its_own_message(number: int, tmp_path: Path) -> None:
+    message = "RuntimeError: Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: 'a.py', function name: 'f{}', "
+    text = "".join(f"{message.format(at)}line number: 3\n" for at in range(number))
+    (tmp_path / "log.txt").write_text(text)
+    refused = [compile for frame in load(tmp_path / "log.txt").frames for compile in frame.compiles if compile.is_forbidden]
+    assert [compile.metrics.fail_reason.count("Detected") for compile in refused] == [1] * number
+    assert [compile.metrics.code_name for compile in refused] == [f"f{at}" for at in range(number)]
+    assert all(f"'f{at}'" in compile.metrics.fail_reason for at, compile in enumerate(refused))
+
+
 GUARD = "E1121 16:47:58.615000 2714600 torch/_guards.py:283] [0/0] "
 NOT_MADE = "".join(
     f"{GUARD}{line}\n" for line in ("Error while creating guard:", "Name: ''", "    Source: shape_env", "    Create Function: SHAPE_ENV")

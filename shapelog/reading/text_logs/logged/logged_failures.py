@@ -71,9 +71,10 @@ class LoggedFailures:
 
     def _take_one(self, head: Head, lines: list[str], rank: int | None) -> bool:
         """Whether it is a failure."""
-        refused = next((at for at, line in enumerate(lines) if _FORBIDDEN in line), None)
-        if refused is not None:
-            self._forbidden(head, lines, refused)
+        refused = [at for at, line in enumerate(lines) if _FORBIDDEN in line]
+        if refused:
+            for at, (begin, end) in zip(refused, pairwise((0, *refused[1:], len(lines))), strict=True):
+                self._forbidden(head, lines[begin:end], at - begin)
             return True
         is_of_backward = OF_BACKWARD.match(lines[0]) is not None or _OF_AOT_AUTOGRAD in head.place
         found = failure(lines, is_logged=bool(head.place)) or (failure_of_backward(lines) if is_of_backward else None)
