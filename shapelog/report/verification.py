@@ -145,7 +145,14 @@ def _faults(
     measured = comparison.now.compiles + (comparison.now.limit_hits or 0)
     if measured >= advice.before.total:
         noun = "compilations and limit hits" if comparison.now.limit_hits or advice.before.limit_hits else "compilations"
-        yield f"{measured} {noun}, no fewer than the {advice.before.total} before"
+        yield f"{measured} {noun}, no fewer than the {advice.before.total} before{_hidden_by_limit(comparison)}"
+
+
+def _hidden_by_limit(comparison: Comparison) -> str:
+    """The end of a sentence for functions at the recompile limit in both runs: each has as many entries as the limit allows then."""
+    full = [item.title for item in comparison.frames if item.was.limit_hits and item.now.limit_hits]
+    setting = comparison.after.trace.version.limit_setting()
+    return f", as {names_of(full)} reached the recompile limit in both runs: raise {setting} in both to see what is saved" if full else ""
 
 
 def _exit(code: int) -> str:

@@ -125,6 +125,15 @@ def test_limit_hits_count_as_compiles_do() -> None:
     assert "2 compilations and limit hits, no fewer than the 2 before" in found.faults
 
 
+def test_at_the_recompile_limit_in_both_runs_the_numbers_show_nothing() -> None:
+    """Calls that were refused in the first run took the place of those that the list saves."""
+    found = verification(*[trace(static_sizes(10, 12), refused("0/2", "0/1: tensor 'x' dtype mismatch. expected Float, actual Int"))] * 2)
+    assert found.faults == (
+        "3 compilations and limit hits, no fewer than the 3 before, as f reached the recompile limit in both runs: "
+        "raise torch._dynamo.config.recompile_limit in both to see what is saved",
+    )
+
+
 def test_a_lost_graph_is_no_help_though_fewer_compiles_are_left() -> None:
     found = verification(THREE, trace(compiled("0/0", tensor(10, 8), **FAILED)))
     assert (found.measured, found.helped) == (0, False)
