@@ -53,6 +53,22 @@ def other_sentences(members: Sequence[Blamed]) -> Iterator[str]:
         yield f"{plural(len(kinds) - _LABELS, 'more change')} of this kind"
 
 
+def own_reasons(members: Sequence[Blamed]) -> Iterator[str]:
+    """What is known of the first property in some of these compiles alone, such as what the code ties a size to, each once with these."""
+    found = [(item.recompile.compile, item.cause) for item in members if item.cause]
+    same = [(compile, cause) for compile, cause in found if cause.axis == found[0][1].axis]
+    if not _have_one_reason([cause for _, cause in same]):
+        for why, alike in list(grouped(same, lambda pair: pair[1].sentence.partition("; ")[2]).items())[:_LABELS]:
+            labels = some(list(dict.fromkeys(compile.shown_label for compile, _ in alike if compile.shown_label)), _LABELS)
+            if why and labels:
+                yield f"{labels}: {why}"
+
+
+def _have_one_reason(causes: Sequence[Cause]) -> bool:
+    """Whether what follows the change in the sentences of these causes is the same in all."""
+    return len({cause.sentence.partition("; ")[2] for cause in causes}) < 2
+
+
 def _kind(cause: Cause) -> str:
     """What a sentence about a memory layout has in common with those about other strides; any other one has nothing."""
     return re.sub(r"\d+", "", cause.sentence.partition(": ")[0]) if cause.prop.kind is Kind.STRIDE else cause.sentence
@@ -62,6 +78,8 @@ def with_other_values(fact: str, members: list[Blamed], others: list[str]) -> st
     """The first fact with the values that came later, `` (then 4, 5, 6)``, or with those of each rank; and what else changed with it."""
     causes = [item.cause for item in members if item.cause]
     change, mark, why = fact.partition("; ")
+    if not _have_one_reason(causes):
+        mark = why = ""  # ``own_reasons`` has it
     known = ("", causes[0].before, causes[0].after)
     same = [item for item in causes if _is_same_change(item, causes[0])]
     shown = (shown_object(item.after).removeprefix(THE_CLASS) for item in same if item.after not in known)

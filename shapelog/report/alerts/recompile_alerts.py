@@ -12,7 +12,7 @@ from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.recompile import Recompile
 from shapelog.report.alerts.alert import Alert, Occurrence, Rest, how_many_times, level_of, stable_text
 from shapelog.report.alerts.alerted_code import AlertedCode
-from shapelog.report.alerts.changes import Blamed, other_sentences, why_not_marked, with_other_values
+from shapelog.report.alerts.changes import Blamed, other_sentences, own_reasons, why_not_marked, with_other_values
 from shapelog.rules import UNEXPLAINED, AlertKind, Remedy, Verdict
 from shapelog.text import names_of, seconds, taking
 
@@ -97,7 +97,7 @@ def _alert(alerted: AlertedCode, members: list[Blamed]) -> Alert:
         related=lines.related,
         occurrences=occurrences,
         fingerprint=alerted.fingerprint(rule, axes),
-        notes=(*why_not_marked(recompiles, facts[0]), *other_sentences(members)),
+        notes=(*own_reasons(members), *why_not_marked(recompiles, facts[0]), *other_sentences(members)),
         rest=_rest(alerted, members, remedy),
     )
 

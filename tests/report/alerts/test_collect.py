@@ -92,6 +92,18 @@ def test_a_size_that_changed_with_the_grad_mode_is_not_to_blame_either() -> None
     assert AlertKind.AVOIDABLE not in found["SL101"].kinds
 
 
+def test_what_is_known_of_a_size_in_one_of_several_calls_alone_is_a_note_and_not_in_the_heading() -> None:
+    """The second call passes weights of the size that its code needs; the third one passes none."""
+    pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "12"}
+    symbols = (("s77", "12", "L['x'].size()[0]"),)
+    made = make.trace(compiled("0/0", tensor(10, 8)))
+    made += compiled("0/1", tensor(12, 8), tensor(12, source="L['w']"), symbols=symbols, specializations=(pinned,))
+    made += compiled("0/2", tensor(14, 8))
+    alert = by_code(alerts_of(made))["SL101"]
+    assert alert.why == "dim 0 of x changed from 10 to 12 (then 14)"
+    assert alert.notes[0] == "0/1: the code ties it to w.size[0], which only this call has"
+
+
 def test_properties_that_changed_together_are_one_alert() -> None:
     alert = by_code(of_fixture("lab/optimizer_loop"))["SL101"]
     assert alert.axes == ("g.size[0]", "g.size[1]", "m.size[0]", "m.size[1]", "p.size[0]", "p.size[1]")
