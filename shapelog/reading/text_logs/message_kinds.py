@@ -118,8 +118,9 @@ _CONDITION = r"Not all values of (?:.* are valid because |\S{1,200} = .{1,400} i
 # What an exception of another program has in front of the message of PyTorch's.
 BEHIND_ANOTHER = r"[ \t]*[\w.]{0,80}(?:Error|Exception): [^\n]{0,200}: "
 _IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|{_CONDITION}")
-# In front of a guard that somebody has as an item of a list, in quotes or behind a colon: by itself, a guard may be one that holds.
-_AT_ITEM = r"(?:^\s*(?:[-*\u2022]|\d{1,3}[.)])\s+[`\"']{0,2}|^\s*[`\"']{1,3}|[:\uff1a] ?[`\"'*]{0,3})"
+# In front of a guard that somebody has as an item of a list, in quotes or behind a colon: by itself, a guard may be one that holds,
+# and so is one behind its kind in a tree of guards.
+_AT_ITEM = r"(?:^\s*(?:[-*\u2022]|\d{1,3}[.)])\s+[`\"']{0,2}|^\s*[`\"']{1,3}|(?<![A-Z_][A-Z])[:\uff1a] ?[`\"'*]{0,3})"
 QUOTED_GUARD = (
     rf"(?:^\W*|{_AT_ITEM})(?=GLOBAL_STATE changed: [a-z]|KeyError on [LG]\[|expected type of '[^\n]{{1,300}}? to be a tensor type)"
     rf"|{_AT_ITEM}(?=___check_(?:global_state|obj_id|type_id)\(|[\w.\[\]'()<>=!+*/% -]{{1,300}} # "

@@ -126,7 +126,7 @@ class Transcriber:
         self._recompiles.finish_limits()
         self._take_changes()
         self._logged_failures.finish()
-        self._recompiles.finish_bare(are_quoted=True)
+        self._recompiles.finish_bare(are_quoted=True, text=[text for _, text in self._above])
         self._graph_breaks.finish()
         self._take_warned()
 

@@ -194,10 +194,26 @@ _FIRST_USE = (
     ],
 )
 def test_a_guard_that_failed_is_a_reason_where_the_text_has_nothing_else(line: str, code: str, tmp_path: Path) -> None:
-    (item,) = report_of(f"Why is that?\n{line}\nIt runs slowly.\n", tmp_path).explained.recompiles
+    (item,) = report_of(f"Why does this recompile?\n{line}\nIt runs slowly.\n", tmp_path).explained.recompiles
     assert item.codes == (code,)
     (item,) = report_of(f"{_MESSAGE}\nWhy is that?\n\n{line}\n", tmp_path).explained.recompiles
     assert item.codes == ("SL101",)
+
+
+@pytest.mark.parametrize("mark", ["- ", "1. `"])
+@pytest.mark.parametrize(
+    "guards",
+    [
+        ("___check_global_state()", "___check_obj_id(L['self'].mod, 123)", "L['x'].size()[0] == 4"),
+        ("___check_global_state()",),
+        (_DUCK, _FIRST_USE),
+    ],
+)
+def test_guards_in_a_list_hold_where_no_words_are_about_a_failure(mark: str, guards: tuple[str, ...], tmp_path: Path) -> None:
+    listed = "".join(f"{mark}{guard}\n" for guard in guards)
+    with pytest.raises(ShapelogError):
+        report_of(f"Guards of this function:\n{listed}All are cheap.\n", tmp_path)
+    assert report_of(f"Guards of this function:\n{listed}The first one failed.\n", tmp_path).explained.recompiles
 
 
 def test_guards_in_a_list_with_one_that_failed_failed_too(tmp_path: Path) -> None:
@@ -209,6 +225,17 @@ def test_guards_in_a_list_with_one_that_failed_failed_too(tmp_path: Path) -> Non
 def test_guards_below_a_heading_may_all_hold(guard: str, tmp_path: Path) -> None:
     with pytest.raises(ShapelogError):
         report_of(f"GUARDS:\n    {guard}\n    utils_device.CURRENT_DEVICE == None\n", tmp_path)
+
+
+@pytest.mark.parametrize("front", ["", "| +- ", "    | | +- "])
+@pytest.mark.parametrize(
+    "guard", ["GLOBAL_STATE: ___check_global_state()", "ID_MATCH: ___check_obj_id(L['self'], 139)", f"LAMBDA_GUARD: {_DUCK}"]
+)
+def test_guards_with_their_kinds_may_all_hold(front: str, guard: str, tmp_path: Path) -> None:
+    with pytest.raises(ShapelogError):
+        report_of(
+            f"    $ TORCH_LOGS=guards python play.py\n    TREE_GUARD_MANAGER:\n    +- RootGuardManager\n    {front}{guard}\n", tmp_path
+        )
 
 
 @pytest.mark.parametrize("front", ["", "> ", "           "])

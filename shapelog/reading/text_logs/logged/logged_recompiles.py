@@ -1,5 +1,6 @@
 """The recompilations of a log, the calls that hit the recompile limit, and reasons that a text has alone."""
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ _MOST_MENTIONED = 100
 _MOST_BARE = 10_000
 # The recompiles that are looked at to tell the version; all of a log are of one.
 _ENOUGH_FOR_VERSION = 100
+_OF_FAILURE = re.compile(r"(?i)re-?compil|re-?trac|fail|miss(?:es|ed)?\b|mismatch|\u91cd\u65b0|\u7f16\u8bd1|\u518d\u30b3\u30f3")
 # How a text has none of the reasons that PyTorch writes below each recompilation.
 _ENDS, _LEAVES_OUT = "the log ends before its reasons", "the log leaves out its reasons"
 
@@ -130,11 +132,20 @@ class LoggedRecompiles:
             return
         self.add(Head(compile=item.compile), RecompileText(item.code, item.reasons), shows_version=not item.is_checked)
 
-    def finish_bare(self, are_quoted: bool) -> None:
-        """Take the reasons alone that were held: those that somebody quotes in a sentence, or the others."""
+    def finish_bare(self, are_quoted: bool, text: Iterable[str] = ()) -> None:
+        """Take the reasons alone that were held: those that somebody quotes in a sentence, or the others.
+
+        Guards that a text quotes may all hold where it has several ones, or no comment of PyTorch's, and no words about a failure.
+        """
+        guards = [item.reasons[0] for item, _ in self._bare if item.may_hold]
+        is_list = (len(guards) > 1 or any("___check_" in guard for guard in guards)) and not any(map(_OF_FAILURE.search, text))
         taken = -1
         for item, line in self._bare:
-            if item.is_said == are_quoted and (not are_quoted or line == taken or self._contents.has_only_warnings):
+            if (
+                item.is_said == are_quoted
+                and not (item.may_hold and is_list)
+                and (not are_quoted or line == taken or self._contents.has_only_warnings)
+            ):
                 self._compiles.line = taken = line
                 self._take_bare(item)
 

@@ -35,6 +35,7 @@ _OF_GUARDS = re.compile(r"ompil|uard|eason")
 _IN_WHOLE = re.compile(r"\btensor '\S{1,400}?' (?:size|strides?|rank) mismatch[^'\"]{0,30} expected \S+, actual .*")
 # By itself, any other guard is only one that may have failed.
 _HAS_FAILED = re.compile(r"\d{1,9}/\d{1,9}: |tensor '")
+_CANNOT_HOLD = re.compile(r"GLOBAL_STATE changed|KeyError on |expected type of ")
 # A guard that may hold, unless nothing else is in the text.
 _GUARD_ALONE = re.compile(QUOTED_GUARD)
 _ENDS_SENTENCE = " *_!)\u3002\uff01\uff09"
@@ -43,13 +44,15 @@ _ENDS_SENTENCE = " *_!)\u3002\uff01\uff09"
 class BareReasons(NamedTuple):
     """Reasons that are of one recompilation. ``compile`` is its id where the text names it, ``code`` the function.
 
-    ``is_said``: it is behind a person's words, and may be that of a message; ``is_checked``: code compiled ahead of time raised it.
+    ``is_said``: it is behind a person's words, and may be that of a message; ``may_hold``: it is only a guard, in a list or in quotes;
+    ``is_checked``: code compiled ahead of time raised it.
     """
 
     reasons: tuple[str, ...]
     compile: str = ""
     code: LoggedCode = UNKNOWN_CODE
     is_said: bool = False
+    may_hold: bool = False
     is_checked: bool = False
 
 
@@ -63,7 +66,7 @@ def bare_reasons(lines: Iterable[str]) -> Iterator[BareReasons]:
             continue
         has_failed = has_failed or not item.is_said
         if item.is_said and has_failed:  # in a list with others that failed
-            item = item._replace(is_said=False)
+            item = item._replace(is_said=False, may_hold=False)
         if (
             held is not None
             and split_entry(item.reasons[0])[0]
@@ -111,7 +114,8 @@ def reasons_in(line: str) -> BareReasons | None:
     quoted_guard = _GUARD_ALONE.search(line)
     reason = _quoted(line, quoted_guard.end()) if quoted_guard else reason
     if parse(reason).family != "other":
-        return BareReasons((reason,), is_said=not _HAS_FAILED.match(reason))
+        is_said = not _HAS_FAILED.match(reason)
+        return BareReasons((reason,), is_said=is_said, may_hold=is_said and not _CANNOT_HOLD.match(reason))
     found = _IN_WHOLE.search(line)
     if found and not is_in_sentence(line, found.start()) and is_reason(reason := _without_marks(found[0].rstrip(_ENDS_SENTENCE))):
         return BareReasons((reason,), is_said=True)
