@@ -29,7 +29,7 @@ from shapelog.recompiles.violations import violations
 from shapelog.rules import RULES, Rule, Verdict
 from shapelog.text import plural, start_of
 
-_KEYS, _LAYOUT, _DUCK_SHAPE = Property(Kind.KEYS), Property(Kind.STRIDE), Property(Kind.DUCK_SHAPE)
+_KEYS, _LAYOUT, _DUCK_SHAPE, _RANK = (Property(kind) for kind in (Kind.KEYS, Kind.STRIDE, Kind.DUCK_SHAPE, Kind.RANK))
 _HAS = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE))
 _ANY_KEY = Kind.KEYS.value
 _SHAPE_GUARD = Property(Kind.SHAPE_GUARD)
@@ -336,6 +336,8 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     layouts = layout(entry, source), layout(call, source)
     if not any(layouts) and cause.before and cause.after and cause.prop.kind is Kind.STRIDE:  # one stride is all that is known
         return cause
+    if layouts[0] and layouts[1] and len(layouts[0].sizes) != len(layouts[1].sizes):
+        return _rank_cause(cause, source, len(layouts[0].sizes), len(layouts[1].sizes))
     known = ("", "") if item.shape else (cause.before, cause.after)  # a guard, and the sizes in it, are no strides
     before, after = (str(found.strides) if found else text for found, text in zip(layouts, known, strict=True))
     name = source.display_name
@@ -370,6 +372,23 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
         after=after,
         sentence=sentence,
         own_remedy=own_remedy,
+    )
+
+
+def _rank_cause(cause: Cause, source: Source, before: int, after: int) -> Cause:
+    """The cause where a tensor that is guarded by its identity has another number of dims: guards on its strides alone show it."""
+    name = source.display_name
+    return cause._replace(
+        codes=("SL107",),
+        source=source,
+        prop=_RANK,
+        axis=f"{name}.rank",
+        before=str(before),
+        after=str(after),
+        size_related=False,
+        sentence=f"the number of dimensions of {name} changed from {before} to {after}",
+        own_verdict=None,
+        own_remedy="",
     )
 
 

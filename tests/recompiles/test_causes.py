@@ -1293,6 +1293,20 @@ def test_code_that_asks_whether_a_list_is_empty_needs_a_graph_for_either(code: s
     assert (recompile.verdict, recompile.codes) == (verdict, ("SL313",))
 
 
+def test_the_strides_of_a_tensor_show_that_it_has_another_number_of_dims() -> None:
+    """A parameter of an optimizer is guarded by its identity alone, and by guards over its sizes."""
+    made, source = trace(), "L['p']"
+    for number, size in enumerate(((10, 5), (10, 5, 2))):
+        ties = (f"{source}.stride()[0] == {source}.size()[1]",) if len(size) == 2 else (f"{source}.stride()[1] == {source}.size()[2]",)
+        guards = guard_tree(identity(source, 7001 + number, "torch.nn.parameter.Parameter"), shapes=ties)
+        made += compiled(f"0/{number}", tensor(*size, source=source), guards=guards)
+    recompile = last_recompile(made)
+    of_rank = [cause for cause in recompile.causes if cause.codes != ("SL308",)]
+    assert [(cause.codes, cause.axis) for cause in of_rank] == [(("SL107",), "p.rank")]
+    assert of_rank[0].sentence == "the number of dimensions of p changed from 2 to 3"
+    assert recompile.verdict is Verdict.JUSTIFIED
+
+
 @pytest.mark.parametrize(
     ("code", "function", "verdict"),
     [
