@@ -126,7 +126,20 @@ class Remedies:
             return Remedy(_COMPILE_FAILED, self._of_errors.get((item.frame, item.compile.label)) or _COMPILE_FAILED.remedy)
         causes = _obstacle_first(item)
         known = self.of((item,), causes if item.verdict is Verdict.MARKING else causes[:1])
-        return known._replace(text=self._marks_without_graph(item, causes) or known.text)
+        return known._replace(text=self._marks_without_graph(item, causes) or self._with_others(known.text, item, causes))
+
+    def _with_others(self, text: str, item: Recompile, causes: Sequence[Cause]) -> str:
+        """What to change in the code for the first cause, and for one of the others as well where each has to go and needs another change.
+
+        A second one is enough to see that the first alone is not.
+        """
+        if item.verdict is not Verdict.CODE or not causes:
+            return text
+        needed = (
+            cause for cause in causes[1:] if cause.verdict is Verdict.CODE and not cause.size_related and not _goes_with(causes[0], cause)
+        )
+        also = dict.fromkeys(self.of((item,), (cause,)).text for cause in needed)
+        return "; and ".join([text, *[other for other in also if other != text][:1]])
 
     def _marks_without_graph(self, item: Recompile, causes: Sequence[Cause]) -> str:
         """All that varied in a call of which there is no graph, where several marks are all that it takes; "" for any other."""
@@ -301,6 +314,12 @@ def _obstacle_beside(item: Recompile, causes: Sequence[Cause]) -> str:
         return ""
     other = next((cause for cause in item.causes if not marks_act_on(cause)), None)
     return f"a mark alone does not help: {other.subject} changed too ({other.remedy_rule.code})" if other else ""
+
+
+def _goes_with(first: Cause, other: Cause) -> bool:
+    """Whether what is done about the first cause does away with the other: what it holds, and objects that are made together with it."""
+    are_objects = first.rule.code in _OBJECT_RULES and other.rule.code in _OBJECT_RULES
+    return are_objects or (bool(first.source) and other.source.is_below(first.source))
 
 
 def _failed_dynamic(item: Recompile, cause: Cause) -> bool:

@@ -464,6 +464,42 @@ def test_a_text_that_a_graph_break_makes_an_input_cannot_be_kept_in_a_tensor() -
     assert found == ["remove the graph break that makes this value an input"] * 2
 
 
+@pytest.mark.parametrize(
+    ("changed", "kind", "also"),
+    [
+        ("L['self'].param_groups[0]['betas'][0]", "float", "; and pass cycle_momentum=False to the scheduler that sets it"),
+        ("L['self'].param_groups[1]['lr']", "float", ""),
+        ("L['mode']", "str", ""),
+    ],
+)
+def test_where_two_changes_of_the_code_are_needed_both_are_named(changed: str, kind: str, also: str) -> None:
+    """A scheduler may set the momentum, too. A text needs a graph for each value, with which nothing else saves one."""
+    rate = "L['self'].param_groups[0]['lr']"
+    values = ("'a'", "'b'") if kind == "str" else (0.5, 0.25)
+    trees = [
+        guard_tree(
+            tensor_match(), equals_match(rate, number, "float"), guard_manager(changed, f"EQUALS_MATCH: {changed} == {value}", type=kind)
+        )
+        for number, value in zip((0.1, 0.2), values, strict=True)
+    ]
+    found = remedy(trace(*(compiled(f"0/{number}", tensor(10, 8), guards=tree) for number, tree in enumerate(trees))))
+    of_rate = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
+    assert found.text.startswith(f"{of_rate}{also}" if kind == "float" else "accept one graph per value")
+    assert ("; and " in found.text) is bool(also)
+
+
+@pytest.mark.parametrize("name", ["L['args'][0]", "L['k']"])
+def test_what_goes_with_the_first_change_needs_no_second_one(name: str) -> None:
+    """Floats that are passed as one tensor are no floats any more."""
+    trees = []
+    for number in (6, 7):
+        checked = guard_manager("L['args']", f"LENGTH_CHECK: len(L['args']) == {number}", type="list")
+        trees.append(guard_tree(tensor_match(), checked, equals_match(name, number / 2, "float")))
+    found = remedy(trace(*(compiled(f"0/{number}", tensor(10, 8), guards=tree) for number, tree in enumerate(trees))))
+    assert found.rule.code == "SL313"
+    assert ("; and wrap the float in a tensor" in found.text) is (name == "L['k']")
+
+
 def test_an_object_that_a_graph_break_made_an_input_can_be_made_before_the_call() -> None:
     """``optimizer = Adam(parameters)`` breaks the graph."""
     source = "L['___stack0']"
