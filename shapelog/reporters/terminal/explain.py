@@ -132,7 +132,8 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
             page.remedy(remedies[index], 4, cause.codes)
     page.more(len(item.causes) - len(shown), "cause", 2)
     whole = explanation.remedies.of_recompile(item)
-    if is_enough or whole not in remedies:  # that of an error is about none of the causes
+    is_shown = any(whole.rule == each.rule and whole.text.startswith(each.text) for each in remedies)  # the second is at its cause
+    if is_enough or not is_shown:  # that of an error is about none of the causes
         page.remedy(whole, 2, item.codes)
     if item.why_not_markable:
         page.line(item.why_not_markable, indent=2)

@@ -50,6 +50,22 @@ def test_the_remedy_of_the_recompilation_is_shown_also_where_it_is_none_of_a_cau
     assert " ".join(remedy.text.split()) in " ".join(explained(report_of(name).trace, label).split())
 
 
+def test_where_two_changes_are_needed_each_is_shown_once() -> None:
+    trees = [
+        guard_tree(tensor_match(), *(equals_match(f"L['{name}']", value, kind) for name, value, kind in leaves))
+        for leaves in (
+            (("w", 0.5, "float"), ("k", 3, "int")),
+            (("w", 0.25, "float"), ("k", "'a'", "str")),
+        )
+    ]
+    made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=tree) for number, tree in enumerate(trees)])
+    explanation = explain_compile(make.load(made), "0/1")
+    assert explanation.recompile is not None
+    assert "; and always pass the same type" in explanation.remedies.of_recompile(explanation.recompile).text
+    shown = " ".join(explained(made, "0/1").split())
+    assert [shown.count(words) for words in ("wrap the float in a tensor", "always pass the same type")] == [1, 1]
+
+
 def test_what_other_entries_require_of_a_size_is_no_value_that_it_had() -> None:
     """The entries have a symbol for the dim, and a bound each from the line that branched on it."""
     trees = [guard_tree(tensor_match(size=(None, 8)), shapes=(f"L['x'].size()[0] <= {most}",)) for most in (4, 6, 9, 30)]
