@@ -6,7 +6,15 @@ from shapelog.model.compile import resumed_by
 from shapelog.reading.payloads.properties import GRAD_MODE, Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_torch
 from shapelog.recompiles.classification import containers, objects, shape_guards, sizes, state, tensors, values
-from shapelog.recompiles.classification.result import FORWARD_TYPES, Classification, Classifier, code_of, have_other_graphs
+from shapelog.recompiles.classification.result import (
+    FORWARD_TYPES,
+    Classification,
+    Classifier,
+    code_of,
+    have_other_graphs,
+    line_of,
+    made_outside,
+)
 from shapelog.recompiles.classification.sizes import is_parameter
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
@@ -41,6 +49,7 @@ _OF_FORWARD = {
     Kind.DTYPE: FORWARD_TYPES,
     Kind.RANK: "accept one graph per number: what a backward pass takes has the number of dimensions of the forward pass",
 }
+_OF_VALUES = ("SL310", "SL311")  # another type, another constant
 # Where one sentence is enough, with the names of what changed.
 _SIMPLE = {
     Kind.RANK: ("SL107", "the number of dimensions of {name} changed from {before} to {after}"),
@@ -66,7 +75,7 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
     if _ITERABLE in source:
         name += " (what this code iterates over)" if source == _ITERABLE else " (of what this code iterates over)"
     if classifier is not None:
-        found = classifier(item, name, entry, call)
+        found = _of_a_tensor(classifier(item, name, entry, call), item)
         is_left = source.is_on_stack and not source.is_attribute and item.prop.kind is Kind.VALUE
         return _of_break(found, item, entry, call) if is_left else found
     if item.prop.kind in _SIMPLE:
@@ -80,6 +89,16 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
     if not item.source:
         return state.global_state(item, entry, call)
     return _unknown_guard(item.reason.text if item.reason else f"{source.display_name} {item.prop}")
+
+
+def _of_a_tensor(found: Classification, item: Violation) -> Classification:
+    """The same of a value that a line makes a tensor of, as far as nothing else is known: be it another value or another type, a tensor
+    that is made before the call is a tensor in each call.
+    """
+    if found.codes[0] not in _OF_VALUES or found.verdict or found.remedy:
+        return found
+    outside = made_outside(item.source, (line_of(item),))
+    return found._replace(verdict=Verdict.CODE, remedy=outside) if outside else found
 
 
 def takes_what_autograd_passes(call: CompileFacts) -> bool:

@@ -1329,6 +1329,24 @@ def test_a_function_that_the_code_calls_has_its_own_name_for_a_list(code: str, f
     assert (recompile.verdict, recompile.codes) == (verdict, ("SL313",))
 
 
+@pytest.mark.parametrize(
+    ("code", "outside"),
+    [
+        ("y = torch.tensor(flags, device=x.device)", "torch.tensor(flags, device=x.device)"),
+        ("y = torch.as_tensor(flags[0])", "torch.as_tensor(flags[0])"),
+        ("y = torch.tensor(other)[flags]", ""),
+    ],
+)
+def test_a_bool_or_another_type_of_which_a_line_makes_a_tensor_can_be_passed_as_one(code: str, outside: str) -> None:
+    source, comment = "L['flags'][0]", code_comment(6, code)
+    as_list = guard_manager(source, f"TYPE_MATCH: ___check_type_id({source}, 7), type=<class 'list'>", type="list", comment=comment)
+    bools = [equals_match(source, flag, "bool", comment=comment) for flag in (True, False)]
+    for code_of_rule, leaves in (("SL311", bools), ("SL310", [bools[0], as_list])):
+        cause = only(two(*(guard_tree(tensor_match(), leaf) for leaf in leaves), f"flags[0] == True  {comment}"))
+        expected = (Verdict.CODE, f"make {outside} outside the compiled code, and pass the tensor") if outside else (None, "")
+        assert (cause.codes, cause.own_verdict, cause.own_remedy) == ((code_of_rule,), *expected)
+
+
 def test_a_list_of_which_a_line_makes_a_tensor_can_be_passed_as_one() -> None:
     made, source = trace(), "L['ids']"
     for number in (2, 3):
