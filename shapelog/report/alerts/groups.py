@@ -6,7 +6,7 @@ from shapelog.grouping import grouped
 from shapelog.model.compile import Compile
 from shapelog.report.alerts.alert import Alert
 from shapelog.report.interruptions import kind_of, words_of
-from shapelog.rules import Level
+from shapelog.rules import AlertKind, Level
 
 # The earlier groups about one recompilation that an alert may belong to.
 _MOST_GROUPS = 8
@@ -17,7 +17,7 @@ def alert_groups(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
 
     That is code in which Dynamo stopped with the same words, be it in several functions, and what changed in the same recompilations of
     one function and has one remedy, be it of several rules. With them is what changed in some of these recompilations alone, if it has
-    no other remedy or is but a note.
+    no other remedy, is but a note, or goes with the marks that remove them.
     """
     groups: list[list[Alert]] = []
     about: dict[Compile, list[list[Alert]]] = {}
@@ -39,8 +39,12 @@ def alert_groups(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
 
 
 def _belongs(alert: Alert, compiles: Iterable[Compile], other: Alert) -> bool:
-    """Whether an alert is about some of the recompilations of another one, and is a note, or has the same remedy."""
-    adds_nothing = alert.level is Level.NOTE or alert.remedy.text == other.remedy.text
+    """Whether an alert is about some of the recompilations of another one, and is a note, or has the same remedy.
+
+    Marks have, if they remove each of its own: those of the other one remove all that it is about, whatever else changed there.
+    """
+    is_marked = all(AlertKind.MARKING in item.kinds for item in alert.occurrences)
+    adds_nothing = alert.level is Level.NOTE or alert.remedy.text == other.remedy.text or is_marked
     return adds_nothing and {item.compile for item in other.occurrences}.issuperset(compiles)
 
 

@@ -26,6 +26,18 @@ def test_a_note_about_some_of_the_same_recompilations_is_with_them() -> None:
     assert groups(called((10, "sum"), (12, "sum"), (12, "max"))) == [["SL101"], ["SL311"]]
 
 
+def test_what_marks_remove_is_with_what_needs_these_marks_among_others() -> None:
+    """x changes twice, y and z in one of these calls each: the marks that remove both calls are those of all three."""
+    made = make.trace()
+    for number, sizes in enumerate(((10, 5, 6), (12, 7, 6), (14, 5, 8))):
+        named = dict(zip(("x", "y", "z"), sizes, strict=True))
+        guards = guard_tree(*(tensor_match(f"L['{name}']", (rows, 8)) for name, rows in named.items()))
+        made += make.compile(f"0/{number}", *(make.tensor(rows, 8, source=f"L['{name}']") for name, rows in named.items()), guards=guards)
+    (group,) = alert_groups(make.alerts_of(made).alerts)
+    assert [alert.axes for alert in group] == [("x.size[0]",), ("y.size[0]",), ("z.size[0]",)]
+    assert len({alert.remedy.text for alert in group}) > 1
+
+
 def test_what_has_a_remedy_of_its_own_is_not() -> None:
     """A dtype that changed is avoided by another change than the mark on the size."""
     made = make.trace(make.static_sizes(10, 12))
