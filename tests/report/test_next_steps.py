@@ -353,6 +353,11 @@ def test_before_torch_2_7_an_int_is_to_blame_for_what_a_size_came_with() -> None
     assert change[0].title.endswith("; also mark the sizes that changed")
 
 
+def test_sizes_that_a_remedy_names_are_not_to_be_marked_twice() -> None:
+    change = next(step for step in steps_of(report_of("lab/kept_kv_cache.log.gz")) if step.kind is StepKind.CODE)
+    assert change.title.endswith(": clone() the slice or view, and mark dim 1 of self.past[0] and dim 1 of self.past[1]")
+
+
 def test_strides_that_a_mark_removes_are_not_to_blame_where_code_has_to_change() -> None:
     """Slices of another width, scaled by a float: with the float in a tensor and the sizes marked, nothing is left to copy."""
     made = make.trace()

@@ -36,6 +36,7 @@ _SINGLE = (Kind.VALUE, Kind.STRIDE)
 _KEYS = RULES["SL314"]
 # What a copy of a tensor changes.
 _COPIED = (RULES["SL105"], RULES["SL303"])
+_AND_MARK = ", and mark "  # a remedy that names the sizes itself
 # How many of the properties that changed a title names, and how much of each.
 _NAMED, _LONGEST_NAME = 2, 40
 
@@ -84,10 +85,11 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     where = f", called in library code ({passed_at})" if passed_at else f", a buffer of a library ({kept_in})" if kept_in else ""
     subject = f"{subject_of_alerts(alerts)}{f' ({changed})' if changed else ''}{where}"
     sizes = any(cause.is_size for item in own.values() for cause in run.recompiles[item.compile].causes)
-    marks_too = "; also mark the sizes that changed" if sizes and not alone else ""
+    change = _what_to_change(alerts)
+    marks_too = "; also mark the sizes that changed" if sizes and not alone and _AND_MARK not in change else ""
     step = step_of(
         kind=kind,
-        title=f"{subject}: {_what_to_change(alerts)}{marks_too}",
+        title=f"{subject}: {change}{marks_too}",
         alerts=alerts,
         saving=saving,
         stake=middle(saved),
