@@ -52,6 +52,11 @@ _BROKEN_ADDRESS = re.compile(
 # An exception that somebody made bold, in Markdown.
 _BOLD = re.compile(r"^\*\*((?:\w{1,80}\.){1,8}[A-Z]\w{0,80}: [^\n]*[^\n*])\*\*$", re.M)
 
+# The head of a line of a message that has it in front of each, with the microsecond and the id of the compile.
+_OF_MESSAGE = re.compile(
+    r"(?:.{0,60}[^\w\n])?[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d{1,18} [^\]\n]{1,400}\] \[\d{1,9}/\d[^\]\n]{0,20}\] \[__\w{1,40}\]"
+)
+_LEFT_OUT = re.compile(r"\s*\[?(?:\.{3}|\u2026)\]?\s*$")
 # The name of an artifact whose underscores a chat took for a sign of its own.
 _ARTIFACT = re.compile(r"\] \[(?=(?:recompiles(?:_verbose)?|guards|graph_breaks|graph_code|perf_hints|cudagraphs|dynamic)\] )")
 # A hyphen that became a dash, as the sign of an item of a list.
@@ -73,6 +78,34 @@ def once(text: str) -> str:
     if len(written) < _FEW or 5 * sum(size % 2 == 0 for size in written) < 4 * len(written):
         return text
     return "\n".join(line for run in runs for line in run[: (len(run) + 1) // 2])
+
+
+def together(text: str) -> str:
+    """The text with the lines of each message together: what a program wrote, or a person left out (``...``), between two comes below.
+
+    A line that goes on with what a terminal broke stays where it is.
+    """
+    lines = text.split("\n")
+    columns = max(map(len, lines))
+    blocks = [(head, list(block)) for head, block in groupby(lines, key=_head_of)]
+    found: list[str] = []
+    held: list[str] = []
+    current = ""
+    for (head, block), (following, _) in pairwise((*blocks, ("", []))):
+        is_between = not head and current and following == current
+        if is_between and (_LEFT_OUT.match(block[0]) or not _is_full(columns, found[-1], block[0])):
+            held += block
+            continue
+        if head != current:
+            found += held
+            held, current = [], head
+        found += block
+    return "\n".join((*found, *held))
+
+
+def _head_of(line: str) -> str:
+    found = _OF_MESSAGE.match(line)
+    return found[0] if found else ""
 
 
 def _without_comments(lines: Iterable[str]) -> Iterator[str]:

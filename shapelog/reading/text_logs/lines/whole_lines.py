@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from shapelog.reading.text_logs.lines.copied import as_written, once
+from shapelog.reading.text_logs.lines.copied import as_written, once, together
 from shapelog.reading.text_logs.lines.escaped import with_line_breaks
 from shapelog.reading.text_logs.lines.exports import exported_lines
 from shapelog.reading.text_logs.lines.leads import lead_of, ranks_in, without_ending
@@ -51,8 +51,9 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[WholeLines]:
         first = text.encode("utf-8", "surrogateescape")
         lead = lead_of(first)
         text = (lead.sub(b"", first) if lead else first).decode("utf-8", "surrogateescape").removesuffix("\n")
-        written = as_written(as_python_prints(without_ending(text)))
-        is_joined = written.count("\n") != text.count("\n")
+        copied = as_written(as_python_prints(without_ending(text)))
+        written = together(copied)
+        is_joined = written != copied or written.count("\n") != text.count("\n")
         ranks = () if lead is None or is_joined else ranks_in(first, lead)
         yield WholeLines(f"{written}\n".encode("utf-8", "surrogateescape"), ranks=ranks)
 

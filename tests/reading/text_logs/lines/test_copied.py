@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shapelog.reading.text_logs.lines.copied import as_written, once
+from shapelog.reading.text_logs.lines.copied import as_written, once, together
 from shapelog.reading.text_logs.lines.whole_lines import whole_lines
 
 HEAD = "V0228 12:04:24.190000 2990033 torch/_dynamo/guards.py:2813] [0/1] [__recompiles] "
@@ -258,3 +258,21 @@ def test_lines_that_were_written_twice_are_there_once() -> None:
 def test_a_few_equal_lines_stay() -> None:
     text = "f(\n    [\n    ]\n    ]\n)\n)\nend\n"
     assert once(text) == text
+
+
+@pytest.mark.parametrize("foreign", ["...", "{'loss': 0.5}\nepoch 2"])
+def test_what_a_program_wrote_between_the_lines_of_a_message_is_below_it(foreign: str) -> None:
+    first, second, third = RECOMPILED.splitlines()
+    mixed = "\n".join((first, foreign, second, third, "done"))
+    assert together(mixed) == "\n".join((first, second, third, foreign, "done"))
+
+
+@pytest.mark.parametrize("time", ["08:29:26.080001", "08:29:27.080000"])
+def test_what_is_between_two_messages_stays_there(time: str) -> None:
+    text = "\n".join((RECOMPILED.rstrip(), "...", RECOMPILED.replace("08:29:26.080000", time).rstrip()))
+    assert together(text) == text
+
+
+def test_the_rest_of_a_line_that_a_terminal_broke_stays_behind_it() -> None:
+    wrapped = "\n".join(line[at : at + 100] for line in RECOMPILED.splitlines() for at in range(0, len(line), 100))
+    assert together(wrapped) == wrapped
