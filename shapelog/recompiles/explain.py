@@ -165,14 +165,14 @@ def _trained_functions(trace: Trace) -> frozenset[Function]:
     of them compiled, since what is not may run in one mode here and in another there.
 
     Where such a caller failed to compile, or its graph broke, whatever it passes a tensor that requires grad is compiled by itself, and
-    runs as it does. What ran with gradients before a loss of which they were computed is trained as well: dynamic backward graphs are
-    made with the forward graph, and so do not show that they ran.
+    runs as it does. What ran with gradients before a loss of which they were computed is trained as well, and so is what has a tensor
+    that got a gradient: dynamic backward graphs are made with the forward graph, and so do not show that they ran.
     """
     firsts = ((frame, next((compile for compile in frame.compiles if compile.backward), None)) for frame in trace.frames)
     compiled = {frame.function for frame in trace.frames}
     trained = compiled.intersection(
         [function for frame, first in firsts if first for function in (frame.function, *_callers(frame, first))]
-    ).union(_made_for_losses(trace))
+    ).union(_made_for_losses(trace), _with_new_gradients(trace))
     broken = {frame.function for frame in trace.frames if resumed_by(frame.name) or any(compile.breaks for compile in frame.compiles)}
     failed = {frame.function for frame in trace.frames if any(compile.outcome is Outcome.FAILED for compile in frame.compiles)}
     in_parts = trained & (failed | broken)
@@ -197,6 +197,18 @@ def _made_for_losses(trace: Trace) -> Iterator[Function]:
         end = last.get((frame.rank, frame.process), -1)
         if len(frame.entries) > 1 and any(item.order < end and _has_gradients(item) for item in frame.entries):
             yield frame.function
+
+
+def _with_new_gradients(trace: Trace) -> Iterator[Function]:
+    """The functions that ran with gradients and took a tensor, such as a weight, that had a gradient only later: a backward pass ran."""
+    for frame in trace.frames:
+        without: set[Source] = set()
+        for compile in frame.entries if len(frame.entries) > 1 else ():
+            if any(item.has_grad and item.source in without for item in compile.inputs):
+                yield frame.function
+                break
+            if _has_gradients(compile):
+                without.update(item.source for item in compile.inputs if item.requires_grad and not item.has_grad)
 
 
 def _has_gradients(compile: Compile) -> bool:

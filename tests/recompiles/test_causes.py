@@ -3799,6 +3799,22 @@ def test_a_function_that_runs_with_gradients_again_after_inference_mode_needs_bo
     assert (first.codes, first.verdict) == (("SL303",), verdict)
 
 
+@pytest.mark.parametrize(
+    ("gradients", "verdict"),
+    [((False, True), Verdict.JUSTIFIED), ((False, False), Verdict.CODE), ((True, True), Verdict.CODE)],
+    ids=["trained in between", "only run", "trained before, perhaps in eager mode"],
+)
+def test_a_weight_that_has_a_gradient_later_was_trained(gradients: tuple[bool, bool], verdict: Verdict) -> None:
+    """The backward pass of a dynamic graph leaves no record of its own. A first call with gradients alone may be a warm-up."""
+    made = make.trace()
+    for number, has_grad in enumerate(gradients):
+        guards = guard_tree(tensor_match(), global_state(grad_mode=not number))
+        weight = make.tensor(8, 8, source="L['self']._parameters['w']", requires_grad=True, **({"grad": 7} if has_grad else {}))
+        made += make.compile(f"0/{number}", make.tensor(10, 8), weight, guards=guards)
+    found = make.last_recompile(made)
+    assert (found.codes, found.verdict) == (("SL305",), verdict)
+
+
 @pytest.mark.parametrize(("is_leaf", "verdict"), [(False, Verdict.JUSTIFIED), (True, Verdict.CODE)])
 def test_a_function_that_ran_with_gradients_before_a_loss_is_trained(is_leaf: bool, verdict: Verdict) -> None:
     """A dynamic backward graph is made with the forward graph, so that no record of its own shows that it ran."""
