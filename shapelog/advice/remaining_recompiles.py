@@ -122,6 +122,9 @@ def _obstacle(item: Recompile, marks: Marks, instead: HarmfulMarks, version: Tor
         if instead.for_cause(cause) or (not version.reads_sources and ("SL106" in cause.codes or mark_for(cause).is_int)):
             return cause, ""
     for cause in item.causes:
+        if cause.rule.code == item.blocking_rule:
+            return cause, item.why_not_markable
+    for cause in item.causes:
         if cause.codes[0] not in _RELATIVE and mark_for(cause) not in marks:
             return cause, item.why_not_markable
     return (item.causes[0], item.why_not_markable) if item.causes else (None, item.unexplained_because)

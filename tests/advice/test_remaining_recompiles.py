@@ -59,6 +59,26 @@ def test_a_size_of_one_beside_another_size_is_what_stands_in_the_way() -> None:
     assert (left(made).axis, left(made).rule.code) == ("y.size[0]", "SL104")
 
 
+def test_strides_that_marks_do_not_fix_stand_in_the_way_and_not_a_size_that_came_with_them() -> None:
+    """The last columns of a tensor, then all of it, with a mask of another length."""
+    row, column = "L['x'].stride()[0]", "L['x'].size()[1]"
+    symbols = (("s0", "9", row), ("s1", "8", column))
+    masks = [(tensor(rows, source="L['a']"), tensor_match("L['a']", (rows,))) for rows in (4, 6)]
+    free = guard_tree(masks[0][1], tensor_match(size=(10, None), stride=(None, 1)), shapes=[f"{row} != {column}"])
+    made = trace(compiled("0/0", masks[0][0], tensor(10, 8, stride=[9, 1]), guards=free, symbols=symbols))
+    own = guard_tree(masks[1][1], tensor_match(size=(10, 6), stride=(6, 1)))
+    made += compiled(
+        "0/1",
+        masks[1][0],
+        tensor(10, 6, stride=[6, 1]),
+        guards=own,
+        reasons=["0/0: tensor 'a' size mismatch at index 0. expected 4, actual 6"],
+    )
+    stays = left(made)
+    assert (stays.rule.code, stays.axis) == ("SL105", "x.stride[0]")
+    assert stays.change.startswith("the strides of x follow from its sizes, and did not before")
+
+
 def test_another_path_of_the_code_is_a_branch_on_the_size() -> None:
     found = left(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), graph=TANH)))
     assert (found.rule.code, found.verdict) == ("SL204", Verdict.JUSTIFIED)
