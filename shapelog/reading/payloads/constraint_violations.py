@@ -19,7 +19,7 @@ _SIZE = r"[^()]{0,400}?(?:\(\)[^()]{0,200}?){0,6}?"
 _FIXED_DIM = re.compile(
     rf"(?:Not all values of (?:RelaxedUnspecConstraint\((?P<relaxed>{_SIZE})\)|(?P<named>{_SIZE}))"
     rf" are valid because {_SIZE} was inferred to be a constant"
-    rf"|You marked (?P<marked>{_SIZE}) as dynamic but your code specialized it to be a constant) \((?P<value>[^()]{{1,60}})\)"
+    rf"|You marked (?P<marked>{_SIZE}) as dynamic but your code specialized it to be a constant)(?: \((?P<value>[^()]{{1,60}})\))?"
     rf"|solving the guards (?:generated )?for (?P<solved>{_SIZE}) resulted in a specialized value of (?P<only>\d{{1,18}})"
 )
 # The smallest size of a dim that is dynamic: 0 and 1 have graphs of their own.
@@ -56,7 +56,7 @@ def violated(text: str) -> str:
     text = " ".join(_HINT.split(text[:_LONGEST_VIOLATION], maxsplit=1)[0].split())
     fixed = grouped(
         _FIXED_DIM.finditer(text),
-        lambda item: (_how(item["marked"] or item["named"] or item["solved"] or ""), item["value"] or item["only"]),
+        lambda item: (_how(item["marked"] or item["named"] or item["solved"] or ""), item["value"] or item["only"] or "one value"),
     )
     clauses = []
     for (how, value), items in fixed.items():

@@ -17,6 +17,8 @@ _STACK_HEADS = (
     "User Stack (most recent call last):",
     "The following call raised this error:",
 )
+# What somebody leaves of a violated constraint may have its stack right below.
+_BELOW_CONDITION = re.compile(r"\bto\s{1,9}be\s{1,9}a\s{1,9}constant\s{1,9}\(\d{1,18}\)[^\n]{0,200}\n(?= {1,40}File \")")
 # ``torch.fx.Interpreter`` writes it about the operation that raised.
 _OF_OPERATION = "Original traceback:"
 # At the end of a text, such a number may be the beginning of another one.
@@ -93,6 +95,8 @@ def user_stack(text: str) -> tuple[StackFrame, ...]:
     begin = max((text.rfind(head) + len(head) for head in _STACK_HEADS if head in text), default=-1)
     if begin < 0 and _OF_OPERATION in text:
         begin = text.find(_OF_OPERATION) + len(_OF_OPERATION)
+    if begin < 0 and (below := _BELOW_CONDITION.search(text)):
+        begin = below.end()
     return tuple(stack_lines(text[begin:].lstrip("\n").split("\n"))) if begin >= 0 else ()
 
 

@@ -96,7 +96,8 @@ _OWN_WORDS = (
     r"|Guard check failed: \d{1,9}/\d{1,9}:|AssertionError: Guard check failed:"
     r"|Cannot find a working triton installation|\bwhich is too old to be supported by the triton GPU compiler"
     r"|^\s*(?:\w{1,40}\.){0,4}CompilationError: at \d{1,6}:\d{1,6}:\s*$"
-    r"|^\s*(?:[-*] )?You marked \S.{0,200} as dynamic\b|Dynamo failed to run FX node with fake tensors:(?: (?:call_\w|\.{3} got \w)|\s*$)"
+    r"|(?:^[^\w\n]{0,40}|[:(\uff1a\uff08][ \"'`*\u201c\u300c]{0,4})You marked \S.{0,200} as dynamic\b"
+    r"|Dynamo failed to run FX node with fake tensors:(?: (?:call_\w|\.{3} got \w)|\s*$)"
     rf"|{REFUSED_INPUT}|^\s*{NO_CONFIGS}"
     r"|^\s*SyntaxError: failed to compile\s*$|^\s*with program_source:\d{1,9}:\d{1,9}: (?:fatal )?error: "
 )

@@ -117,6 +117,28 @@ def test_a_mark_in_a_sentence_may_have_its_value_on_the_next_line(tmp_path: Path
     assert found.sentence.endswith("dim 0 of ids is marked as dynamic, but the code fixes it to 512")
 
 
+@pytest.mark.parametrize("value", [" (6)", ""])
+@pytest.mark.parametrize(
+    ("begin", "between", "end"),
+    [
+        ('**Error pattern:** "', " ", '."'),
+        ("        # sample happened to be\n        # (", "\n        # ", ") \u2014 because it reads the size"),
+        ("raised an error:\n\n        ", "\n        ", "\n\n    That was in every call.\n"),
+    ],
+)
+def test_a_mark_that_is_quoted_without_its_exception_is_found(begin: str, between: str, end: str, value: str, tmp_path: Path) -> None:
+    marked = f"You marked L['ids'].size()[1] as dynamic but your code{between}specialized it to be a constant{value}"
+    (found,) = found_in(f"{begin}{marked}{end}\n", tmp_path)
+    assert found.sentence.endswith(f"dim 1 of ids is marked as dynamic, but the code fixes it to {'6' if value else 'one value'}")
+
+
+def test_a_stack_right_below_a_violated_constraint_is_the_user_s(tmp_path: Path) -> None:
+    marked = "ConstraintViolationError: You marked L['a'][0].size()[2] as dynamic but your\ncode specialized it to be a constant (1024).\n"
+    (found,) = found_in(f'{marked}  File "dc1d/ops.py", line 184, in interpolate\n    x0 = xg.reshape(\n', tmp_path)
+    assert str(found.place) == "dc1d/ops.py:184"
+    assert found.sentence.startswith("interpolate failed")
+
+
 def test_a_name_alone_is_one_that_was_declared(tmp_path: Path) -> None:
     (found,) = found_in(
         "Constraints violated (seq)!\n  - You marked seq as dynamic but your code specialized it to be a constant (4).\n", tmp_path

@@ -21,7 +21,8 @@ VIOLATED = re.compile(
 VIOLATED_ALONE = re.compile(
     r"Not all values of (?:RelaxedUnspecConstraint\(|\S{1,200} = )[^\n]{0,500}? are valid because [^\n]*"
     r"|Not all values of \S{1,200} = [^\n]{1,200} in the specified range [^\n]{0,200}satisfy the generated guard [^\n]*"
-    r"|You marked \S[^\n]{0,200} as dynamic\s{1,9}but\s{1,9}your\s{1,9}code\s{1,9}specialized\s[^()]{0,99}\([^()\n]{1,60}\)"
+    r"|You marked \S[^\n]{0,200} as dynamic\s{1,9}but\s{1,9}your\s{1,9}code\s{1,9}specialized\s"
+    r"(?:[^()]{0,99}\([^()\n]{1,60}\)|it\s{1,9}to\s{1,9}be\s{1,9}a\s{1,9}constant\b)"
     r"(?:\.\s+If\s+you're\s+using\s+mark_dynamic,[^.]{1,200}\.|[^\n]*)"
 )
 _SUGGESTED = re.compile(r"^Suggested fixes:[ \t]*\n(?:[ \t]+\S[^\n]*(?:\n|$))+", re.M)

@@ -28,6 +28,7 @@ _WORDS = (
     "not know how to trace",
     "following guard failure",
     "GLOBAL_STATE changed: ",
+    " as dynamic but ",
     "KeyError on ",
     " to be a tensor type",
     "___check_",
