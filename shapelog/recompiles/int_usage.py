@@ -140,6 +140,13 @@ def _parts(node: ast.expr) -> Sequence[ast.expr]:
     return node.elts if isinstance(node, (ast.List, ast.Tuple)) else (node,)
 
 
+def passes_on(code: str, name: str) -> bool:
+    """Whether a line passes the items of a list as arguments of their own, ``count(*args)``."""
+    tree = _parsed(code)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if tree else ()
+    return any(isinstance(part, ast.Starred) and _is(part.value, name) for node in calls for part in node.args)
+
+
 def picks_dim(code: str, name: str) -> bool:
     """Whether a line asks for the size or stride of the dim with this number, ``x.size(dim=axis)``: another dim has another one."""
     tree = _parsed(code)

@@ -1330,6 +1330,27 @@ def test_a_function_that_the_code_calls_has_its_own_name_for_a_list(code: str, f
 
 
 @pytest.mark.parametrize(
+    ("code", "is_other", "verdict", "is_passed_on"),
+    [
+        ("r = itertools.count(*args)", False, Verdict.CODE, True),
+        ("return f0(x, *args) * 2", True, Verdict.JUSTIFIED, True),
+        ("return sum([x, *args])", True, Verdict.CODE, False),
+        ("return f0(x *args[0])", True, Verdict.CODE, False),
+    ],
+)
+def test_arguments_that_the_code_passes_on_cannot_be_padded(code: str, is_other: bool, verdict: Verdict, is_passed_on: bool) -> None:
+    made, source = trace(), "L['args']"
+    for number in (1, 2):
+        leaf = guard_manager(source, f"LENGTH_CHECK: len({source}) == {number}", type="tuple", comment=code_comment(6, code))
+        operation = f"f{number}" if is_other else "f"
+        graph = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', f'y: "f32[10, 8][8, 1]cpu" = {operation}(l_x_)', "return (y,)")
+        made += compiled(f"0/{number - 1}", tensor(10, 8), guards=guard_tree(tensor_match(), leaf), graph=graph)
+    cause = only(made)
+    assert (cause.codes, cause.verdict) == (("SL313",), verdict)
+    assert cause.own_remedy.startswith("pass the same number of these in every call") is is_passed_on
+
+
+@pytest.mark.parametrize(
     ("code", "outside"),
     [
         ("y = torch.tensor(flags, device=x.device)", "torch.tensor(flags, device=x.device)"),

@@ -19,7 +19,7 @@ from shapelog.recompiles.classification.result import (
 )
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
-from shapelog.recompiles.int_usage import is_tested, spelled
+from shapelog.recompiles.int_usage import is_tested, passes_on, spelled
 from shapelog.rules import Verdict
 from shapelog.text import some, with_article
 
@@ -37,6 +37,7 @@ _TAKES_SHAPE = (
     r"(?:\btorch\.(?:zeros|ones|empty|full|rand|randn)|\bmake_tensor|\.(?:new_(?:zeros|ones|empty|full)|view|reshape|expand|permute|repeat))"
     r"\((?:\(?\*|tuple\(|list\()?"
 )
+_SAME_NUMBER = "pass the same number of these in every call, or accept one graph for each number: the code passes them on as arguments"
 _AS_ONE_TENSOR = "pass the floats as one tensor or array, whose size can be dynamic"
 _MOST_DIMS = 5
 _MADE_BY_LIBRARY = "accept one graph for each length: library code makes this list, and the line that calls it passes nothing"
@@ -202,6 +203,9 @@ def _of_list(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     remedy = _of_items(item, name, entry, call) or (_AS_ONE_TENSOR if _has_many_floats(item, entry, call) else "")
     if not remedy and is_made_by_library(item, entry, call):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_MADE_BY_LIBRARY)
+    if not remedy and passes_on(code_of(item), spelled(item.source)):
+        verdict = Verdict.JUSTIFIED if have_other_graphs(entry, call) else None
+        return Classification(("SL313",), sentence, verdict=verdict, remedy=_SAME_NUMBER)
     is_asked = remedy == _NUMBER_OF_ITEMS or _is_asked_whether_empty(item, name) or _is_asked_below(item, entry)
     if takes_another_way(item, entry, call) or (is_asked and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)
