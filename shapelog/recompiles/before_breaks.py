@@ -3,6 +3,7 @@
 import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ _Change = tuple[Function, Kind, str, str]  # of a function, a property, and its 
 CHANGED_BEFORE = "changed in the code before the graph break, too"
 _OTHER_TYPE, _OTHER_FUNCTION, _OTHER_DTYPE = "SL310", "SL309", "SL301"
 _SELF = Source("L['self']")
+# A function of a library, or of the program, that is passed; and what it may return another one of.
+_FUNCTIONS, _OF_RESULTS = ("SL311", _OTHER_FUNCTION), (_OTHER_TYPE, _OTHER_DTYPE)
 # How a dtype or a class is written that is passed itself.
 _MADE_WITH = {Kind.VALUE: ("torch.", Kind.DTYPE), Kind.ID: (THE_CLASS, Kind.TYPE)}
 # Of recompiles of a function for the same change, how many are looked at.
@@ -50,7 +53,12 @@ def with_changes_before_breaks(by_frame: Mapping[Frame, tuple[Recompile, ...]]) 
         if not cause.source.is_unnamed
     ]
     changes = {change: [known for _, known in same] for change, same in grouped(named, lambda each: each[0]).items()}
-    return {frame: tuple(_of_resumed_code(frame, found, changes)) if resumed_by(frame.name) else found for frame, found in by_frame.items()}
+    passed = (known for _, known in named if known.cause.codes[0] in _FUNCTIONS and known.cause.place)
+    functions = grouped(passed, lambda known: known.item.frame.function)
+    return {
+        frame: tuple(_of_resumed_code(frame, found, changes, functions.get(frame.function, ()))) if resumed_by(frame.name) else found
+        for frame, found in by_frame.items()
+    }
 
 
 def _change(item: Recompile, cause: Cause) -> _Change:
@@ -66,28 +74,31 @@ def _line_of(frame: Frame) -> int:
     return resumed[1] if resumed else 0
 
 
-def _of_resumed_code(frame: Frame, recompiles: Iterable[Recompile], changes: Mapping[_Change, Sequence[_Changed]]) -> Iterator[Recompile]:
+def _of_resumed_code(
+    frame: Frame, recompiles: Iterable[Recompile], changes: Mapping[_Change, Sequence[_Changed]], functions: Sequence[_Changed]
+) -> Iterator[Recompile]:
+    """The recompiles of one frame; ``functions`` are those that its code was passed other ones of."""
     previous = dict(zip(frame.compiles[1:], frame.compiles, strict=False))
     for item in recompiles:
         if not item.verdict.is_beyond_marks or item.compile not in previous:
             yield item
             continue
         since = previous[item.compile].order  # what was compiled before that was so in an earlier call
-        causes = tuple(_as_before_break(item, cause, since, changes.get(_change(item, cause), ())) for cause in item.causes)
+        causes = tuple(_as_before_break(item, cause, since, changes.get(_change(item, cause), ()), functions) for cause in item.causes)
         needs_graph = bool(causes) and all(cause.needs_own_graph for cause in causes)
         yield item._replace(causes=causes, verdict=Verdict.JUSTIFIED if needs_graph else item.verdict)
 
 
-def _as_before_break(item: Recompile, cause: Cause, since: int, changes: Sequence[_Changed]) -> Cause:
+def _as_before_break(item: Recompile, cause: Cause, since: int, changes: Sequence[_Changed], functions: Sequence[_Changed]) -> Cause:
     if not (cause.before and cause.after) or cause.needs_own_graph:
         return cause
-    end = bisect(changes, item.compile.order, key=attrgetter("order"))
-    latest = reversed(changes[max(end - _MOST_CHANGES, 0) : end])
-    of_call = (known for known in latest if known.order > since and known.line < _line_of(item.frame))
-    before = next(
-        (known for known in of_call if cause.source.is_unnamed or _is_made_with(item, cause, known) or _is_same_function(cause, known)),
-        None,
+    same = (
+        known
+        for known in _in_same_call(item, since, changes)
+        if cause.source.is_unnamed or _is_made_with(item, cause, known) or _is_same_function(cause, known)
     )
+    returned = (known for known in _in_same_call(item, since, functions) if _is_returned_by(cause, known))
+    before = next(chain(same, returned), None)
     if before is None:
         return cause
     label, origin = before.item.compile.shown_label, before.cause
@@ -97,6 +108,21 @@ def _as_before_break(item: Recompile, cause: Cause, since: int, changes: Sequenc
         own_verdict=Verdict.JUSTIFIED if is_needed else cause.own_verdict,
         own_remedy=f"{origin.subject} {where}: {origin.own_remedy or origin.remedy_rule.remedy}",
     )
+
+
+def _in_same_call(item: Recompile, since: int, changes: Sequence[_Changed]) -> Iterator[_Changed]:
+    """The changes before the graph break in the call of a recompile, the latest first."""
+    end = bisect(changes, item.compile.order, key=attrgetter("order"))
+    latest = reversed(changes[max(end - _MOST_CHANGES, 0) : end])
+    return (known for known in latest if known.order > since and known.line < _line_of(item.frame))
+
+
+def _is_returned_by(cause: Cause, changed: _Changed) -> bool:
+    """Whether a variable of resumed code is what a function returned that the call passed to the code before the break."""
+    function = changed.cause.source.removesuffix(".__code__")
+    name, place = Source(function).display_name, changed.cause.place
+    line = rf"{re.escape(cause.source.display_name)} = (?:\w+\.)*{re.escape(name)}\("
+    return cause.codes[0] in _OF_RESULTS and place is not None and re.match(line, place.code.strip()) is not None
 
 
 def _is_made_with(item: Recompile, cause: Cause, changed: _Changed) -> bool:

@@ -606,6 +606,33 @@ def test_the_dtype_of_a_tensor_in_resumed_code_follows_from_the_one_that_was_pas
 
 
 @pytest.mark.parametrize(
+    ("order", "line", "is_returned"),
+    [
+        (("0/0", "1/0", "0/1", "1/1"), "y = fn(x, 1)", True),
+        (("0/0", "1/0", "1/1", "0/1"), "y = fn(x, 1)", False),
+        (("0/0", "1/0", "0/1", "1/1"), "z = fn(x, 1)", False),
+        (("0/0", "1/0", "0/1", "1/1"), "y = g(fn, x)", False),
+    ],
+    ids=["in one call", "in a later call", "another variable", "not called"],
+)
+def test_what_a_passed_function_returned_before_a_graph_break_is_of_another_type_as_that_is_another_function(
+    order: tuple[str, ...], line: str, is_returned: bool
+) -> None:
+    made, names = make.trace(), {"0": "f", "1": "torch_dynamo_resume_in_f_at_9"}
+    for label in order:
+        number = int(label[-1])
+        check = f"ID_MATCH: ___check_obj_id(L['fn'], {7001 + number}), type=<class 'builtin_function_or_method'>"
+        of_function = guard_manager("L['fn']", check, type="builtin_function_or_method", comment=code_comment(8, line))
+        kind = f"torch.return_types.{('cummax', 'cummin')[number]}"
+        of_result = guard_manager("L['y']", f"TYPE_MATCH: ___check_type_id(L['y'], {7 + number}), type=<class '{kind}'>", type=kind)
+        guards = guard_tree(tensor_match(), of_result if label[0] == "1" else of_function)
+        made += compiled(label, tensor(10, 8), guards=guards, name=names[label[0]])
+    [after] = [item for item in make.explain(made).recompiles if item.compile.label == "1/1"]
+    assert after.verdict is (Verdict.JUSTIFIED if is_returned else Verdict.CODE)
+    assert after.causes[0].own_remedy.startswith("fn changed in the code before the graph break, too (0/1)") is is_returned
+
+
+@pytest.mark.parametrize(
     ("order", "source", "is_same"),
     [
         (("0/0", "1/0", "0/1", "1/1"), "L['fn']", True),
