@@ -11,6 +11,7 @@ from shapelog.recompiles.classification.result import (
     Classification,
     Classifier,
     code_of,
+    compute_with_other_numbers,
     have_other_graphs,
     line_of,
     made_outside,
@@ -18,7 +19,7 @@ from shapelog.recompiles.classification.result import (
 from shapelog.recompiles.classification.sizes import is_parameter
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
-from shapelog.recompiles.int_usage import is_branch
+from shapelog.recompiles.int_usage import branches_on_type, is_branch, spelled
 from shapelog.rules import RULES, Verdict
 
 _CELL = re.compile(r"(?P<function>.+)\.__closure__\[\d+\]\.cell_contents(?:\.__code__)?")
@@ -49,7 +50,9 @@ _OF_FORWARD = {
     Kind.DTYPE: FORWARD_TYPES,
     Kind.RANK: "accept one graph per number: what a backward pass takes has the number of dimensions of the forward pass",
 }
-_OF_VALUES = ("SL310", "SL311")  # another type, another constant
+_OTHER_TYPE, _OTHER_CONSTANT = "SL310", "SL311"
+_OF_VALUES = (_OTHER_TYPE, _OTHER_CONSTANT)
+_EACH_TYPE = "accept one graph for each type, on which the code branches; if the branch only converts the value, always pass the same type"
 # Where one sentence is enough, with the names of what changed.
 _SIMPLE = {
     Kind.RANK: ("SL107", "the number of dimensions of {name} changed from {before} to {after}"),
@@ -75,7 +78,7 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
     if _ITERABLE in source:
         name += " (what this code iterates over)" if source == _ITERABLE else " (of what this code iterates over)"
     if classifier is not None:
-        found = _of_a_tensor(classifier(item, name, entry, call), item)
+        found = _of_branch_on_type(_of_a_tensor(classifier(item, name, entry, call), item), item, entry, call)
         is_left = source.is_on_stack and not source.is_attribute and item.prop.kind is Kind.VALUE
         return _of_break(found, item, entry, call) if is_left else found
     if item.prop.kind in _SIMPLE:
@@ -99,6 +102,14 @@ def _of_a_tensor(found: Classification, item: Violation) -> Classification:
         return found
     outside = made_outside(item.source, (line_of(item),))
     return found._replace(verdict=Verdict.CODE, remedy=outside) if outside else found
+
+
+def _of_branch_on_type(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """The same of another type that a line takes its way by, as far as nothing else is known."""
+    if found.codes[0] != _OTHER_TYPE or found.verdict or found.remedy or not branches_on_type(code_of(item), spelled(item.source)):
+        return found
+    is_other = have_other_graphs(entry, call) or compute_with_other_numbers(entry, call)
+    return found._replace(verdict=Verdict.JUSTIFIED, remedy=_EACH_TYPE) if is_other else found
 
 
 def takes_what_autograd_passes(call: CompileFacts) -> bool:

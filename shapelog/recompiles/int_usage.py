@@ -42,6 +42,7 @@ _FORMATTING = frozenset(("format", "format_map"))
 _SPELLING = frozenset(("str", "repr", "format", "ascii"))
 _LOOKING_UP = frozenset(("get", "setdefault", "pop", "index", "count"))
 _OF_TYPE = frozenset(("isinstance", "issubclass", "hasattr", "callable", "type"))
+_ASKING_FOR_TYPE = frozenset(("isinstance", "issubclass", "type", "callable", "hasattr", "is_tensor", "is_tensor_like"))
 _FAILING = frozenset(("divmod", "sorted", "bin", "hex", "oct", "chr"))
 _OF_A_DIM = frozenset(("size", "stride"))
 _FAILING_ATTRIBUTES = _OF_A_DIM | frozenset(("gcd", "lcm", "comb", "perm", "factorial", "isqrt", "isclose"))
@@ -113,6 +114,14 @@ def is_tested(code: str, name: str, in_calls: bool = True) -> bool:
     tree = _parsed(code)
     tests = (node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert))) if tree else ()
     return any(_asks_for(test, name, in_calls) for test in tests)
+
+
+def branches_on_type(code: str, name: str) -> bool:
+    """Whether a line takes its way by the type of ``name``, ``if isinstance(index, slice):``."""
+    tree = _parsed(code)
+    tests = (node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))) if tree else ()
+    calls = (part for test in tests for part in ast.walk(test) if isinstance(part, ast.Call) and part.args and _is(part.args[0], name))
+    return any((_called(call) or getattr(call.func, "attr", "")) in _ASKING_FOR_TYPE for call in calls)
 
 
 def compares_nothing(code: str) -> bool:

@@ -1330,6 +1330,28 @@ def test_a_function_that_the_code_calls_has_its_own_name_for_a_list(code: str, f
 
 
 @pytest.mark.parametrize(
+    ("code", "graphs", "is_needed"),
+    [
+        ("if isinstance(i, slice):", ("f(l_x_)", "g(l_x_)"), True),
+        ("y = x + 1 if torch.is_tensor(i) else x + 2", ("f(l_x_, 1)", "f(l_x_, 2)"), True),
+        ("if isinstance(i, slice):", ("f(l_x_)", "f(l_x_)"), False),
+        ("if isinstance(other, slice):", ("f(l_x_)", "g(l_x_)"), False),
+        ("y = x[i]", ("f(l_x_)", "g(l_x_)"), False),
+    ],
+)
+def test_code_that_branches_on_a_type_needs_a_graph_for_each(code: str, graphs: tuple[str, str], is_needed: bool) -> None:
+    made, source = trace(), "L['i']"
+    for number, kind in enumerate(("slice", "list")):
+        check = f"TYPE_MATCH: ___check_type_id({source}, {7 + number}), type=<class '{kind}'>"
+        leaf = guard_manager(source, check, type=kind, comment=code_comment(6, code))
+        graph = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', f'y: "f32[10, 8][8, 1]cpu" = {graphs[number]}', "return (y,)")
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), leaf), graph=graph)
+    cause = only(made)
+    assert (cause.codes, cause.verdict) == (("SL310",), Verdict.JUSTIFIED if is_needed else Verdict.CODE)
+    assert cause.own_remedy.startswith("accept one graph for each type, on which the code branches") is is_needed
+
+
+@pytest.mark.parametrize(
     ("code", "is_other", "verdict", "is_passed_on"),
     [
         ("r = itertools.count(*args)", False, Verdict.CODE, True),
