@@ -318,6 +318,20 @@ def test_what_requires_grad_comes_from_a_graph_that_is_trained(
     assert origins(made, "L['h']") == expected
 
 
+@pytest.mark.parametrize(("fx", "dtype", "expected"), [("b8", "bool", (X,)), ("i64", "int64", (X,)), ("bf16", "bfloat16", ())])
+def test_a_graph_that_is_trained_returns_bools_and_ints_without_a_history(fx: str, dtype: str, expected: tuple[Mark, ...]) -> None:
+    """A mask of what is no padding, returned with the encoded text. A float without a history is another tensor."""
+    made = make.trace()
+    for number, (rows, dim) in enumerate(((10, "10"), (12, "s77"))):
+        symbols = [("s77", rows, "L['x'].size()[0]")] if number else ()
+        graph = returning(f'h: "{fx}[{dim}, 8][8, 1]cpu"', inputs=BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"')
+        inputs = make.tensor(rows, 8), make.tensor(5, source="L['self'].weight", requires_grad=True)
+        made += make.compile(f"0/{number}", *inputs, name="encode", graph=graph, symbols=symbols)
+        made += make.compile(f"1/{number}", make.tensor(rows, 8, source="L['h']", dtype=f"torch.{dtype}"), name="decode")
+        made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
+    assert origins(made, "L['h']") == expected
+
+
 @pytest.mark.parametrize(
     ("comment", "has_own", "is_needed"),
     [

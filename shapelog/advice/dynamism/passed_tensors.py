@@ -20,6 +20,8 @@ from shapelog.reading.records import Input
 
 # Of more compiles right before another one, the latest are asked for what it takes.
 _MOST_BEFORE = 16
+# The dtypes of tensors that autograd records, as they begin.
+_WITH_GRADIENTS = ("float", "bfloat", "complex")
 _ITEM_OF_LIST = re.compile(r"^L\['(?!args'|_)\w+'\](?:\[\d{1,9}\])+$")
 
 
@@ -247,7 +249,9 @@ class PassedTensors:
 def _may_be_of(tensor: Input, maker: Compile) -> bool:
     """Whether a tensor may be an output of a compile, as far as autograd is concerned.
 
-    What a graph that is trained returns has a history, what another one returns has none. What requires grad shows nothing if it is a leaf,
-    or may be one.
+    What a graph that is trained returns has a history, what another one returns has none, and neither have bools and ints. What requires
+    grad shows nothing if it is a leaf, or may be one.
     """
+    if not tensor.dtype.startswith(_WITH_GRADIENTS):
+        return True
     return (tensor.requires_grad and tensor.is_leaf is not False) or may_require_grad(maker) is tensor.has_history
