@@ -123,7 +123,8 @@ _IN_OWN_WORDS = re.compile(rf"{_OWN_WORDS}|{_CONDITION}")
 # and so is one behind its kind in a tree of guards.
 _AT_ITEM = r"(?:^\s*(?:[-*\u2022]|\d{1,3}[.)])\s+[`\"']{0,2}|^\s*[`\"']{1,3}|(?<![A-Z_][A-Z])[:\uff1a] ?[`\"'*]{0,3})"
 QUOTED_GUARD = (
-    rf"(?:^\W*|{_AT_ITEM})(?=GLOBAL_STATE changed: [a-z]|KeyError on [LG]\[|expected type of '[^\n]{{1,300}}? to be a tensor type)"
+    rf"(?:^\W*|{_AT_ITEM}|[\"'`(\u201c\u300c])"
+    r"(?=GLOBAL_STATE changed: [a-z]|KeyError on [LG]\[|expected type of '[^\n]{1,300}? to be a tensor type)"
     rf"|{_AT_ITEM}(?=___check_(?:global_state|obj_id|type_id)\(|[\w.\[\]'()<>=!+*/% -]{{1,300}} # "
     r"(?:duck sizing added this equality because|[^\n]{1,400}\(user code shown is first use of this value--))"
 )

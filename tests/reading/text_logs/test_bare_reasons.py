@@ -200,6 +200,25 @@ def test_a_guard_that_failed_is_a_reason_where_the_text_has_nothing_else(line: s
     assert item.codes == ("SL101",)
 
 
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [("grad_mode", "SL305"), ("autocast(cuda)_enabled", "SL306"), ("default_dtype", "SL307")],
+)
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("the limit (`last reason: ", "` \u2014 the switch) and fell\nback to eager."),
+        ('after a pass:   graphs = 3      guard failure "', '"'),
+        ("two entries are kept\n(guard `", "`). It is not in every step."),
+        ("It recompiles (", " is the reason)."),
+    ],
+)
+def test_the_state_that_changed_is_read_without_the_words_around_it(begin: str, end: str, state: str, code: str, tmp_path: Path) -> None:
+    (item,) = report_of(f"{begin}GLOBAL_STATE changed: {state}{end}\n", tmp_path).explained.recompiles
+    assert item.codes == (code,)
+    assert "switch" not in item.causes[0].sentence
+
+
 @pytest.mark.parametrize("mark", ["- ", "1. `"])
 @pytest.mark.parametrize(
     "guards",

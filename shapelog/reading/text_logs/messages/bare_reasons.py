@@ -124,7 +124,7 @@ def reasons_in(line: str) -> BareReasons | None:
 
 def _quoted(line: str, begin: int) -> str:
     """A guard from a place on, up to the mark that ends the quotation which it begins."""
-    end = line.find("`", begin) if line[begin - 1 : begin] == "`" else -1
+    end = line.find("`", begin) if line.count("`", 0, begin) % 2 else -1
     return _without_marks(line[begin : end if end >= 0 else len(line)])
 
 

@@ -25,6 +25,8 @@ _WHOLE_GUARD = re.compile(
     r"(?P<guard>(?:\d{1,9}/\d{1,9}: )?tensor '.{1,400}?' (?:[\w ]{1,40}mismatch|mismatch)(?: at index \d{1,3})?"
     r"[.,] expected [^\s,]{1,200}, actual \S{0,200}?\w)[.,;:!?`'\")]{0,4}(?=\s+[^\s#]|\s*$)(?!\s+(?:actual|expected)\b)"
 )
+# What changed of the global state, each with a name of several words, up to those of a sentence.
+_WHOLE_STATE = re.compile(r"(?:\d{1,9}/\d{1,9}: )?GLOBAL_STATE changed:(?: (?:autocast[\w()]*|[a-z\d]+(?:_[a-z\d]+)+))+(?!\w|.*expected )")
 
 # A reason up to where a page or a person wrapped it, and how the rest of it begins.
 _HALF = re.compile(
@@ -72,6 +74,8 @@ def is_reason(text: str) -> bool:
 
 def whole_guard(reason: str) -> str:
     """A reason without the words of a sentence that follow it on its line, and the period."""
+    if state := _WHOLE_STATE.match(reason):
+        return state[0]
     found = _WHOLE_GUARD.match(reason)
     return found["guard"] if found and parse(reason).family == "other" else reason
 
