@@ -26,7 +26,9 @@ _WHOLE_GUARD = re.compile(
     r"[.,] expected [^\s,]{1,200}, actual \S{0,200}?\w)[.,;:!?`'\")]{0,4}(?=\s+[^\s#]|\s*$)(?!\s+(?:actual|expected)\b)"
 )
 # What changed of the global state, each with a name of several words, up to those of a sentence.
-_WHOLE_STATE = re.compile(r"(?:\d{1,9}/\d{1,9}: )?GLOBAL_STATE changed:(?: (?:autocast[\w()]*|[a-z\d]+(?:_[a-z\d]+)+))+(?!\w|.*expected )")
+_WHOLE_STATE = re.compile(
+    r"(?:\d{1,9}/\d{1,9}: )?GLOBAL_STATE changed:(?: (?:autocast[\w()]*|[a-z\d]+(?:_[a-z\d]+)+)){1,40}(?!\w|.{0,400}expected )"
+)
 
 # A reason up to where a page or a person wrapped it, and how the rest of it begins.
 _HALF = re.compile(
