@@ -19,6 +19,8 @@ from shapelog.text import around_difference, enumerated, plural, rank_list, some
 _VALUES, _AXES, _LABELS = 8, 4, 4
 # Whose changes are compared by their sentences: before and after are no values that a user would write.
 _IN_SENTENCES = frozenset((Kind.STRIDE, Kind.ALIASING, Kind.MARKING))
+# A change up to what is known of it; values in quotes may have the same sign in them.
+_CHANGE = re.compile(r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^'\";]|;(?! ))*(?=; )")
 
 
 class Blamed(NamedTuple):
@@ -58,7 +60,7 @@ def own_reasons(members: Sequence[Blamed]) -> Iterator[str]:
     found = [(item.recompile.compile, item.cause) for item in members if item.cause]
     same = [(compile, cause) for compile, cause in found if cause.axis == found[0][1].axis]
     if not _have_one_reason([cause for _, cause in same]):
-        for why, alike in list(grouped(same, lambda pair: pair[1].sentence.partition("; ")[2]).items())[:_LABELS]:
+        for why, alike in list(grouped(same, lambda pair: _parts(pair[1].sentence)[1]).items())[:_LABELS]:
             labels = some(list(dict.fromkeys(compile.shown_label for compile, _ in alike if compile.shown_label)), _LABELS)
             if why and labels:
                 yield f"{labels}: {why}"
@@ -66,7 +68,13 @@ def own_reasons(members: Sequence[Blamed]) -> Iterator[str]:
 
 def _have_one_reason(causes: Sequence[Cause]) -> bool:
     """Whether what follows the change in the sentences of these causes is the same in all."""
-    return len({cause.sentence.partition("; ")[2] for cause in causes}) < 2
+    return len({_parts(cause.sentence)[1] for cause in causes}) < 2
+
+
+def _parts(sentence: str) -> tuple[str, str]:
+    """(``dim 0 of x changed from 4 to 8``, ``the code ties it to n``): the change, and what is known of it, "" where that is nothing."""
+    found = _CHANGE.match(sentence)
+    return (found[0], sentence[found.end() + 2 :]) if found else (sentence, "")
 
 
 def _kind(cause: Cause) -> str:
@@ -77,9 +85,9 @@ def _kind(cause: Cause) -> str:
 def with_other_values(fact: str, members: list[Blamed], others: list[str]) -> str:
     """The first fact with the values that came later, `` (then 4, 5, 6)``, or with those of each rank; and what else changed with it."""
     causes = [item.cause for item in members if item.cause]
-    change, mark, why = fact.partition("; ")
-    if not _have_one_reason(causes):
-        mark = why = ""  # ``own_reasons`` has it
+    change, why = _parts(fact)
+    if not _have_one_reason([item for item in causes if item.axis == causes[0].axis]):
+        why = ""  # ``own_reasons`` has it
     known = ("", causes[0].before, causes[0].after)
     same = [item for item in causes if _is_same_change(item, causes[0])]
     shown = (shown_object(item.after).removeprefix(THE_CLASS) for item in same if item.after not in known)
@@ -91,7 +99,7 @@ def with_other_values(fact: str, members: list[Blamed], others: list[str]) -> st
         then = f"then {', '.join([*later[:_VALUES], *['…'][: len(later) > _VALUES]])})"
         change = f"{change[:-1]}, {then}" if " (now " in change and change.endswith(")") else f"{change} ({then}"
     named = others if len(others) <= _AXES else [*others[:_AXES], f"{len(others) - _AXES} more"]
-    return f"{change}{mark}{why}" + (f"; {enumerated(named)} changed too" if others else "")
+    return f"{change}{f'; {why}' if why else ''}" + (f"; {enumerated(named)} changed too" if others else "")
 
 
 def _is_same_change(cause: Cause, first: Cause) -> bool:

@@ -104,6 +104,12 @@ def test_what_is_known_of_a_size_in_one_of_several_calls_alone_is_a_note_and_not
     assert alert.notes[0] == "0/1: the code ties it to w.size[0], which only this call has"
 
 
+def test_a_semicolon_in_a_value_ends_no_change() -> None:
+    alert = by_code(of_fixture("real/2.6/s_encoding"))["SL311"]
+    assert "; " in "".join(item.sentence for item in report_of("real/2.6/s_encoding.log.gz").explained.recompiles[3].causes)
+    assert not any(note.startswith(("0/3: ", "0/4: ")) for note in alert.notes)
+
+
 def test_properties_that_changed_together_are_one_alert() -> None:
     alert = by_code(of_fixture("lab/optimizer_loop"))["SL101"]
     assert alert.axes == ("g.size[0]", "g.size[1]", "m.size[0]", "m.size[1]", "p.size[0]", "p.size[1]")
