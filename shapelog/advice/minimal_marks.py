@@ -104,7 +104,8 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
 
 
 def _widening(replayed: Replay, chosen: Marks) -> Iterator[Mark]:
-    """Further sizes of the tensors on the list that a compile which goes had symbolic, and that had several values above 1 in its frame.
+    """Further sizes of the tensors on the list, and of their bases, that a compile which goes had symbolic, and that had several values
+    above 1 in its frame.
 
     Without them, what takes its place is for one of these values alone, and calls that hit the cache before compile again. The sizes that
     the code needs equal to one of them are marked with it: where one is static, all are.
@@ -113,7 +114,8 @@ def _widening(replayed: Replay, chosen: Marks) -> Iterator[Mark]:
     for plan in replayed.plans:
         for index, route in plan.served(chosen).items():
             narrowed = {mark_at(source) for source in route.narrows(chosen)}
-            found = {mark for mark in narrowed if not mark.is_int and mark.source in listed and _has_several(plan.frame, mark)}
+            sizes = (mark for mark in narrowed if not mark.is_int and (mark.source.view_of_base or mark.source) in listed)
+            found = {mark for mark in sizes if mark.source.view_of_base or _has_several(plan.frame, mark)}
             equal = equal_sizes(plan.calls[index].compile, by_code=True) if found else {}
             yield from found
             yield from (other for mark in found for other in equal.get(mark, ()) if other in narrowed)

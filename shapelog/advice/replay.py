@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import NamedTuple
 
+from shapelog.advice.base_marks import with_bases
 from shapelog.advice.compile_seconds import Seconds, first_compiles, is_measured, when_dynamic
 from shapelog.advice.dynamism.propagation import DynamismPropagation
 from shapelog.advice.marks import Mark
@@ -295,7 +296,7 @@ def _plan(frame: Frame, router: Router, first: frozenset[Compile]) -> FramePlan:
         if compile.outcome is Outcome.COMPILED or compile.is_refused:
             direct = _routes(frame, compile, router) if can_route else ()
             routes[compile] = (*direct, *islice(_through_others(frame, compile, direct, routes, router), _MOST_THROUGH_OTHERS))
-    calls = tuple(Call(compile, found, trace.seconds(compile), compile in first) for compile, found in routes.items())
+    calls = tuple(Call(compile, found, trace.seconds(compile), compile in first) for compile, found in with_bases(routes).items())
     return FramePlan(
         frame=frame,
         calls=calls,

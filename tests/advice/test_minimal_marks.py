@@ -342,6 +342,40 @@ def test_dims_that_vary_together_are_all_needed_and_a_dim_that_does_not_vary_is_
     assert chosen(made).marks == {Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1)}
 
 
+def with_base(*bases: tuple[int, int, int]) -> bytes:
+    """``states[k]`` of stacks of these sizes, [steps, rows, columns]: static, then symbolic with its base, then for another dtype."""
+    made = trace()
+    places = [f"L['x'].size()[{dim}]" for dim in range(2)] + [f"L['x']._base.size()[{dim}]" for dim in range(3)]
+    for number, (steps, rows, columns) in enumerate(bases):
+        dtype = "float32" if number < 2 else "float64"
+        stack = tensor(steps, rows, columns, source="L['x']._base", dtype=f"torch.{dtype}")
+        inputs = stack, tensor(rows, columns, is_view=True, base=0, dtype=f"torch.{dtype}")
+        symbols = [(f"s{dim}", "9", place) for dim, place in enumerate(places)] if number else ()
+        guards = guard_tree(tensor_match(size=(None, None) if number else (rows, columns), dtype=dtype))
+        made += compiled(f"0/{number}", *inputs, guards=guards, symbols=symbols)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("bases", "listed"),
+    [
+        (((3, 10, 8), (4, 12, 9), (5, 14, 8)), [1, 2]),
+        (((3, 10, 8), (4, 12, 9)), []),
+        (((3, 10, 8), (4, 12, 9), (5, 10, 8)), []),
+        (((3, 10, 8), (4, 12, 9), (5, 14, 7)), []),
+        (((3, 10, 8), (1, 12, 9), (5, 14, 8)), []),
+    ],
+    ids=["in part", "no graph later", "static later as well", "all of it", "of one step"],
+)
+def test_the_base_of_a_view_is_marked_where_a_later_graph_would_guard_it_in_part(
+    bases: tuple[tuple[int, int, int], ...], listed: list[int]
+) -> None:
+    """A base has no guards while it is static; in a later graph, what changed of it is symbolic, and the strides hold the rest."""
+    found = chosen(with_base(*bases))
+    assert sorted(mark.dim for mark in found.marks if mark.source == "L['x']._base") == listed
+    assert {mark.dim for mark in found.marks if mark.source == "L['x']"} == {0, 1}
+
+
 def test_what_varies_only_where_something_else_changed_too_is_not_listed() -> None:
     made = trace(static_sizes(10, 12))
     made += compiled("0/2", tensor(12, 9, dtype="torch.float64"), guards=guard_tree(tensor_match(size=(12, 9), dtype="float64")))

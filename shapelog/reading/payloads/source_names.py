@@ -27,6 +27,7 @@ _CLASS_ATTRIBUTE = re.compile(r"dict\((type\([^()]*\)(?:\.__mro__\[\d+\])?)\.__d
 _LOCAL_ROOT, _FULL = re.compile(r"^([A-Za-z_]\w*|\.0)(?=[.\[]|$)"), ("L[", "G[", "___")
 _FUNCTION_MODE = re.compile(r"___get_torch_function_mode_stack_at\((\d{1,9})\)")
 _GLOBAL = re.compile(r"G\['([^']*)'\]")
+_BASE_OF_VIEW = "._base"
 _TENSOR_PART = re.compile(r"^(.*)\.(size|stride)\(\)\[(\d{1,18})\]$", re.S)
 # An argument of the code.
 _ARGUMENT = re.compile(r"L\['\w+'\]")
@@ -167,6 +168,11 @@ class Source(str):
         """The size or stride that ``L['x'].size()[0]`` is, None for any other source."""
         match = _TENSOR_PART.match(self) if "()[" in self else None
         return TensorPart(Source(match[1]), Property(Kind(match[2]), int(match[3]))) if match else None
+
+    @property
+    def view_of_base(self) -> "Source | None":
+        """The view whose base this tensor is, None for any other source."""
+        return Source(self.removesuffix(_BASE_OF_VIEW)) if self.endswith(_BASE_OF_VIEW) else None
 
     @property
     def is_registered(self) -> bool:
