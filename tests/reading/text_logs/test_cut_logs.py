@@ -1118,6 +1118,20 @@ def test_a_source_that_is_written_in_full_shows_no_version(tmp_path: Path) -> No
     assert "raise torch._dynamo.config.recompile_limit" in text
 
 
+@pytest.mark.parametrize("end", ["", "[", "[W", "[WARNING"])
+def test_a_line_that_ends_in_its_level_is_no_exception(end: str, tmp_path: Path) -> None:
+    front = "[2026-01-31 17:52:38,326] torch._dynamo.convert_frame: "
+    lines = (
+        "WON'T CONVERT norm /srv/layers.py line 16",
+        "due to:",
+        "Traceback (most recent call last):",
+        '  File "/srv/device.py", line 428, in check',
+        "    raise AssertionError(name)",
+    )
+    text = "".join(f"{front}[WARNING] {line}\n" for line in lines) + front + end
+    assert "norm failed to compile: the exception is missing from the log --> /srv/layers.py:16" in terminal(text, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("entry", "verdict", "help"),
     [

@@ -31,7 +31,7 @@ _HEAD = re.compile(
     r"|(?<![^\s|])(?P<file_end>[\w./\\-]{0,400}\.py:\d{1,9})\](?= \[| \S+ \w| +(?:torch|function|last|To|eval|create|set|_update))"
     r"|\[(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[,.\d]{0,9}\](?: "
     + _ID.format("id_before")
-    + r")? (?P<logger>torch[\w.]{1,200}): \[[A-Z]+\](?: (?P<id_of_symbols>\d{1,9}\.\d{1,9}):(?= ))?"
+    + r")? (?P<logger>torch[\w.]{1,200}): \[(?:[A-Z]+\]|[A-Z]{0,8}$)(?: (?P<id_of_symbols>\d{1,9}\.\d{1,9}):(?= ))?"
     r"|(?P<logger_named>torch[\w.]{1,200}\.__\w{1,40})(?:[ :\]|-]{1,4}\[?(?:DEBUG|INFO|WARNING|ERROR)\]?)?(?::| -| \||\])"
     r"|(?:" + _ID.format("id_in_front") + r" )?\b(?P<logger_alone>torch(?:dynamo|inductor)?\.[\w.]{1,200}): \[[A-Z]+\]"
     r"|\b(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):(?P<logger_basic>torch(?:dynamo|inductor)?\.[\w.]{1,200}):"
