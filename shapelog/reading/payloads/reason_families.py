@@ -482,8 +482,8 @@ FAMILIES = (
             ),
         ),
         (
-            Template(Kind.LIFETIME, r"Cache line invalidated because (?P<source>.*) got deallocated.*"),
-            Template(Kind.LIFETIME, r"___guarded_code\.valid"),
+            Template(Kind.LIFETIME, r"Cache line invalidate\S{0,2} because (?P<source>.*) got deallocated.*"),
+            Template(Kind.LIFETIME, r"___guarded_code\.valid|Cache line invalidate.*"),
         ),
     ),
     Family(

@@ -149,6 +149,7 @@ KNOWN = [
     ),
     ("2.6", "Cache line invalidated because L['fn'].__code__ got deallocated", ("died", "L['fn'].__code__", "lifetime", "", "")),
     ("2.8 to 2.15", "Cache line invalidated because L['k'] got deallocated", ("died", "L['k']", "lifetime", "", "")),
+    ("all, cut by a terminal", "Cache line invalidate$ because L['k'] got deallocated", ("died", "L['k']", "lifetime", "", "")),
     ("2.6", "___check_type_id(L['xs'], 139791736075072)                  ", ("type", "L['xs']", "type", "139791736075072", "")),
     ("2.8", "___check_type_id(x, 94807064254928)                    ", ("type", "x", "type", "94807064254928", "")),
     (

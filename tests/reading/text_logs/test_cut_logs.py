@@ -1132,6 +1132,25 @@ def test_a_line_that_ends_in_its_level_is_no_exception(end: str, tmp_path: Path)
     assert "norm failed to compile: the exception is missing from the log --> /srv/layers.py:16" in terminal(text, tmp_path)
 
 
+def test_a_reason_that_a_terminal_cut_where_it_wraps_keeps_its_object(tmp_path: Path) -> None:
+    front = "W0928 15:54:35.390000 303740 site-packages/torch/_dynamo/convert_frame.py:906] [0/9] "
+    text = (
+        f"{front}torch._dynamo hit config.cache_size_limit (\n8){' ' * 126}\n"
+        f"{front}   function: 'forward' (/root/miniconda/env\ns/vec/lib/python3.10/site-packages/models/gemma.py:1275){' ' * 60}\n"
+        f"{front}   last reason: 0/7: Cache line invalidate$\n because L['past'].keys[33] got deallocated{' ' * 24}\n"
+    )
+    assert "the last reason: past.keys[33] was garbage-collected" in terminal(text, tmp_path)
+
+
+@pytest.mark.parametrize("end", ["", "$", "d", "d because", "d because L['pa"])
+def test_an_object_that_died_is_the_cause_wherever_its_reason_is_cut(end: str, tmp_path: Path) -> None:
+    text = terminal(
+        LIMIT.format(rank=0, process=1) + LAST.format(front="[rank0]:", process=1, reason=f"Cache line invalidate{end}"), tmp_path
+    )
+    assert "was garbage-collected" in text
+    assert "help: create the object once, and keep it alive" in text
+
+
 @pytest.mark.parametrize(
     ("entry", "verdict", "help"),
     [
