@@ -273,7 +273,7 @@ FAMILIES = (
                 ("SL322",),
             ),
         ),
-        (Template(Kind.TYPE, r"expected type of '(?P<source>.*?)' to be (?P<expected>.*?),? ?'? but found (?P<actual>.*)"),),
+        (Template(Kind.TYPE, r"expected type of '(?P<source>.*?)' to be (?P<expected>.*?),? ?'? but found `?(?P<actual>.*)"),),
     ),
     Family(
         "metadata",

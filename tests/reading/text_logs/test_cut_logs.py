@@ -1151,6 +1151,12 @@ def test_an_object_that_died_is_the_cause_wherever_its_reason_is_cut(end: str, t
     assert "help: create the object once, and keep it alive" in text
 
 
+def test_a_type_in_backquotes_is_read_without_them(tmp_path: Path) -> None:
+    text = "Logs show a guard failure:\n> expected type of 'x' to be a tensor type, but found `torch.nn.parameter.Parameter`\n"
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert item.causes[0].sentence == "x changed from a tensor to Parameter"
+
+
 @pytest.mark.parametrize(
     ("entry", "verdict", "help"),
     [
