@@ -462,13 +462,17 @@ def _is_refusal(kind: str, header: dict[str, Any]) -> bool:
 
 
 def _frames(compiles: Iterable[Compile], rank: int | None) -> list[Frame]:
-    """The compiles of each code. A function that several captured backward graphs call has one frame id in all of them."""
+    """The compiles of each code, by number: a text may have a later one first.
+
+    A function that several captured backward graphs call has one frame id in all of them.
+    """
     grouped: dict[tuple[int, int | None, int], list[Compile]] = {}
     for compile in compiles:
         captured = compile.id.autograd if compile.is_capture else None
         grouped.setdefault((compile.id.generation, captured, compile.id.frame), []).append(compile)
     frames = []
     for (generation, _, number), members in grouped.items():
+        members.sort(key=lambda compile: compile.id.compile)
         file, line, name = _code_of(members)
         frames.append(
             Frame(

@@ -1251,9 +1251,30 @@ def test_ids_that_started_again_are_of_another_frame_where_the_first_ones_are_cu
     trace = load(path)
     labels = [compile.label for frame in trace.frames for compile in frame.compiles]
     is_later = minute == 30  # excerpts may be in any order
-    assert labels == (["0/2", "0/3", "0/0#2", "0/1#2"] if is_later else ["0/2", "0/3", "0/0", "0/1"])
+    assert labels == (["0/2", "0/3", "0/0#2", "0/1#2"] if is_later else ["0/0", "0/1", "0/2", "0/3"])
     if is_later:
         assert {code for item in explain_trace(trace, debug=True).recompiles for code in item.codes} == {"SL101"}
+
+
+def test_excerpts_of_which_the_later_one_is_first_are_of_entries_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    front = "[0/{0}] [__recompiles] "
+    later = (
+        "Recompiling function f in a.py:1\n",
+        "    triggered by the following guard failure(s):\n",
+        "    - 0/1: tensor 'x' size mismatch at index 1. expected 6, actual 7\n",
+        "    - 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5\n",
+    )
+    first = "".join(front.format(1) + line for line in (*later[:2], later[3]))
+    recompiles = report_of("".join(front.format(2) + line for line in later) + first, tmp_path).explained.recompiles
+    assert sorted(item.compile.label for item in recompiles) == ["0/1", "0/2"]
+    assert {item.codes for item in recompiles} == {("SL101",)}
+
+
+def test_guards_of_which_those_of_the_later_entry_are_first_show_what_failed(tmp_path: Path) -> None:
+    lines = "[0/1] [__guards] +- LAMBDA_GUARD: Ne({1}, {0})  # if a != b:\n", "[0/0] [__guards] +- LAMBDA_GUARD: {1} == {0}  # if a != b:\n"
+    text = "".join(line.format("L['x'].size()[1]", "L['x'].size()[0]") for line in lines)
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert (item.compile.label, item.codes) == ("0/1", ("SL204",))
 
 
 def test_a_tensor_of_which_a_log_has_lost_a_size_has_no_number_of_dimensions(tmp_path: Path) -> None:
