@@ -188,8 +188,8 @@ def test_where_marking_is_not_enough_it_is_that_of_what_stands_in_the_way() -> N
 
 
 def test_another_memory_layout_is_not_removed_by_marks_on_the_sizes() -> None:
-    turned = compiled("0/1", tensor(10, 8, stride=[1, 10]))
-    report, recompile = last(trace(compiled("0/0", tensor(10, 8)), compiled("0/2", tensor(12, 8)), turned))
+    turned = compiled("0/2", tensor(10, 8, stride=[1, 10]))
+    report, recompile = last(trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8)), turned))
     assert (recompile.codes, report.remedies.of_recompile(recompile)) == (("SL105",), Remedy(RULES["SL105"], RULES["SL105"].remedy))
 
 
