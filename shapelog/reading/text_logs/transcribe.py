@@ -93,7 +93,7 @@ class Transcriber:
         self._captured: dict[tuple[int, str], None] = {}
         self._messages: set[int] = set()
         self._warnings: deque[str] = deque(maxlen=_MOST_ABOVE)
-        self._warned: dict[tuple[int, int | None, str], Head] = {}  # of each frame, that of its last recompilation
+        self._warned: dict[tuple[int, int | None, str], tuple[Head, int]] = {}  # of each frame, its last recompilation, and the line
         self._is_end = False
         self._rank: int | None = None  # of the message without a head that is taken
 
@@ -133,7 +133,8 @@ class Transcriber:
     def _take_warned(self) -> None:
         """The recompilations that warnings name, where the text has nothing else: their reasons can be logged."""
         if self.contents.has_only_warnings:
-            for head in self._warned.values():
+            for head, line in self._warned.values():
+                self._compiles.line = line
                 if compile := self._compiles.compile_of(head, ""):
                     self._compiles.start(compile)
 
@@ -393,7 +394,7 @@ class Transcriber:
             self._warnings.append(text)
             self._logged_failures.note_warning(head, text)
             if named := _RECOMPILATION.match(head.compile):
-                self._warned[head.process, head.rank, named["frame"]] = head
+                self._warned[head.process, head.rank, named["frame"]] = head, self._compiles.line
             self.contents.messages["warnings"] += 1
             self._compiles.write(None, {"artifact": {"name": INDUCTOR_MESSAGE, "encoding": "string"}}, text)
 

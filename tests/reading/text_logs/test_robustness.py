@@ -124,10 +124,15 @@ def test_the_pieces_in_which_a_log_is_read_make_no_difference(size: int) -> None
     assert trace_of(*(data[start : start + size] for start in range(0, len(data), size))) == trace_of(data)
 
 
-def test_the_pieces_make_no_difference_where_lines_with_one_head_do_not_all_belong_to_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "lines", [(b"[9/64]    function: 'f' (a.py:129)\n", b" 4)\n", b"    last reason: 9/63: tensor 'x'\n"), (b"", b" toram)\n", b"\n")]
+)
+def test_the_pieces_make_no_difference_where_lines_with_one_head_do_not_all_belong_to_a_message(
+    lines: tuple[bytes, bytes, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("shapelog.reading.text_logs.lines.whole_lines.LONGEST_PASTE", 0)
     head = b"W0921 18:32:27.863000 6084 torch/_dynamo/convert_frame.py:964] [9/64]"
-    data = b"[9/64]    function: 'f' (a.py:129)\n" + head + b" 4)\n" + head + b"    last reason: 9/63: tensor 'x'\n"
+    data = head.join(lines)
     assert trace_of(*(data[start : start + 50] for start in range(0, len(data), 50))) == trace_of(data)
 
 
