@@ -1136,7 +1136,7 @@ def test_a_reason_that_a_terminal_cut_where_it_wraps_keeps_its_object(tmp_path: 
     front = "W0928 15:54:35.390000 303740 site-packages/torch/_dynamo/convert_frame.py:906] [0/9] "
     text = (
         f"{front}torch._dynamo hit config.cache_size_limit (\n8){' ' * 126}\n"
-        f"{front}   function: 'forward' (/root/miniconda/env\ns/vec/lib/python3.10/site-packages/models/gemma.py:1275){' ' * 60}\n"
+        f"{front}   function: 'forward' (/srv/miniconda3/env\ns/vec/lib/python3.10/site-packages/models/gemma.py:1275){' ' * 60}\n"
         f"{front}   last reason: 0/7: Cache line invalidate$\n because L['past'].keys[33] got deallocated{' ' * 24}\n"
     )
     assert "the last reason: past.keys[33] was garbage-collected" in terminal(text, tmp_path)
