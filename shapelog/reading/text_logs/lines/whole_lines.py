@@ -21,6 +21,8 @@ UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLANKS_OF_PAGES = re.compile("&nbsp;|\xa0")
 # What people paste is no longer than this; only that is changed to what it was before.
 LONGEST_PASTE = 1 << 19
+# A long log is read in pieces of this size: most of them are a program's own lines alone, and are passed over at once.
+_PIECE = 1 << 16
 
 
 class WholeLines(NamedTuple):
@@ -42,7 +44,7 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[WholeLines]:
         first += piece
         if len(first) > LONGEST_PASTE:
             lead = lead_of(first[:LONGEST_PASTE])
-            for lines in _whole_lines(chain((first,), pieces)):
+            for lines in _whole_lines(_small(chain((first,), pieces))):
                 yield WholeLines(lines, lead)
             return
     if first:
@@ -56,6 +58,10 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[WholeLines]:
         is_joined = written != copied or written.count("\n") != text.count("\n")
         ranks = () if lead is None or is_joined else ranks_in(first, lead)
         yield WholeLines(f"{written}\n".encode("utf-8", "surrogateescape"), ranks=ranks)
+
+
+def _small(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    return (chunk[at : at + _PIECE] for chunk in chunks for at in range(0, len(chunk), _PIECE))
 
 
 def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
