@@ -58,7 +58,8 @@ def report(trace: str, run: str = "") -> answers.ReportAnswer:
 
 
 def explain(trace: str, compilation: str = "", rank: int | None = None, run: str = "") -> answers.ExplainAnswer:
-    """Why one compilation was needed: the nearest earlier cache entry, causes with rule and line, guards that differ, PyTorch's reasons.
+    """Why one compilation was needed: the nearest earlier cache entry, causes with rule and line, guards that differ, what its guards
+    require of a call, PyTorch's reasons.
 
     compilation: an id such as 2/3; without one, the most expensive recompilation, or compilation if nothing recompiled.
     rank: where several ranks have that id.

@@ -24,6 +24,7 @@ from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.reuse.similar import similar
 from shapelog.recompiles.similar_graphs import Group
 from shapelog.report.analyses import failures
+from shapelog.report.details.requirements import Requirements, requirements_of
 from shapelog.report.results import Finding
 from shapelog.rules import Verdict
 from shapelog.text import rank_list, some
@@ -84,6 +85,11 @@ class CompileExplanation(NamedTuple):
     def newly_dynamic(self) -> tuple[AutomaticDynamic, ...]:
         """What became dynamic in this compile, and was not from the start."""
         return newly_dynamic(self.frame, self.compile)
+
+    @property
+    def requirements(self) -> Requirements | None:
+        """What a call has to have for this entry to serve it; None where its guards are not recorded."""
+        return requirements_of(self.compile)
 
     @property
     def graph_diff(self) -> tuple[str, ...]:

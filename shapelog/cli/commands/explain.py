@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 @click.argument("arguments", metavar="[TRACE]... [COMPILE_ID]", nargs=-1, shell_complete=traces_and_compile_ids)
 @click.option("--rank", type=int, help="Which rank, if several have this compilation.")
 @click.option("--process", type=int, help="Which process, if forked processes wrote to one file.")
-@click.option("-v", "--verbose", is_flag=True, help="Show guard and graph differences in full.")
+@click.option("-v", "--verbose", is_flag=True, help="Show all guards, and differences in full.")
 @input_options
 @output_options(formats("explanation"))
 def explain(arguments: tuple[str, ...], rank: int | None, process: int | None, options: CommonOptions) -> int:
     """Explain one compilation in full.
 
     COMPILE_ID is an id such as 2/3, as the report shows it, or [2/3] as TORCH_LOGS does. The explanation lists the cache entries that it
-    was compared with, what differed, and PyTorch's own reasons. Without an id, the most expensive recompilation is explained; if
-    nothing recompiled, the most expensive compilation. TRACE may be a text log; without TRACE, the directory in TORCH_TRACE is read.
+    was compared with, what differed, and PyTorch's own reasons; for a first compilation, and with --verbose, the guards: what a call has
+    to have to reuse it. Without an id, the most expensive recompilation is explained; if nothing recompiled, the most expensive
+    compilation. TRACE may be a text log; without TRACE, the directory in TORCH_TRACE is read.
 
     \b
     Examples:

@@ -185,7 +185,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
             rf"|{QUOTED_GUARD}"
         ),
     ),
-    (MessageKind.GUARDS, re.compile(r"^\s*(?:TREE_GUARD_MANAGER:|(?:\| )*\+- \w|[A-Z_]+: check_tensor\()")),
+    (MessageKind.GUARDS, re.compile(r"^\s*(?:TREE_GUARD_MANAGER:|GUARDS:\s*$|(?:\| )*\+- \w|[A-Z_]+: check_tensor\()")),
     (MessageKind.STATE, re.compile(r"^\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$")),
     (
         MessageKind.INDUCTOR,
@@ -212,7 +212,7 @@ _ANY_BEGIN = re.compile(
     r"|from lowering|eagerly comp|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
     r"|Warning: |: block: \[|Backend compiler failed|WON'?T CONVERT "
     r"|Exception Type|^\s*function: |\d/\d{1,9}: |\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
-    r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|\+- |check_tensor\("
+    r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|GUARDS:|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
     r"|GLOBAL_STATE |KeyError on |expected type of '|___check_|duck sizing added|shown is first use"
     r"|raised:|valid because|generated guard|triton inst|triton GPU|valid triton"
@@ -220,6 +220,7 @@ _ANY_BEGIN = re.compile(
     r"|[Cc]udagraph|CUDAGraph|Re-recording |pointer changed|Profiler Report|how to trace|torch\._inductor|torch\.fx"
     r"|create_|set_repl|_update_var|track_sym|guard added|automatic dyn"
 )
+_HEADS_GUARDS = re.compile(r"\s*(?:TREE_GUARD_MANAGER|GUARDS):")
 _CONTINUES = {
     MessageKind.RECOMPILES: re.compile(
         r"\s*(?:triggered by|guard \d+ fail|- |User stack trace|\^|~)|\s*File \"| {4,}\S|\S+\d\s*$|\s*\w[^.]{0,60}$"
@@ -245,7 +246,10 @@ _CONTINUES = {
         r"|or:\s*$|to include these operations in the captured graph"
         r"|\*\*\* While handling this graph break|Stack variable source attribution:"
     ),
-    MessageKind.GUARDS: re.compile(r"\s*(?:(?:\| )*\+- |\| |[A-Z_]+: check_tensor\(|RootGuardManager|Guard latency|$)"),
+    MessageKind.GUARDS: re.compile(
+        r"\s*(?:(?:\| )*\+- |\| |(?:[A-Z_]+: )?check_tensor\(|RootGuardManager|Guard latency|$|___\w+\(|(?:not )?(?:hasattr|len|list|str)\("
+        r"|(?:not )?[LG]\[|-?\d{1,18} <=? [LG]\[|utils_device\.|\w[\w.]{0,200}\.size\(\)\[)"
+    ),
     MessageKind.INDUCTOR: re.compile(r"\s*File \"| {3,}\S|\s*$|input name: "),
     MessageKind.STATE: re.compile(
         r"\s*\S.*: (?:tensor size=|scalar |fully dynamic|auto unset|unusual)|\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$"
@@ -350,7 +354,7 @@ def title_in(text: str, below: str) -> str:
 
 def goes_on(kind: MessageKind, text: str, begins: MessageKind) -> bool:
     """Whether a line without a head, which by itself would begin a message of the kind ``begins``, goes on with one of another kind."""
-    if kind not in _CONTINUES or begins is MessageKind.INDUCTOR:
+    if kind not in _CONTINUES or begins is MessageKind.INDUCTOR or _HEADS_GUARDS.match(text):
         return False
     if kind is MessageKind.INDUCTOR and goes_on_about_sizes(text):
         return True

@@ -129,6 +129,7 @@ class Transcriber:
         self._recompiles.finish_bare(are_quoted=True, text=[text for _, text in self._above])
         self._graph_breaks.finish()
         self._take_warned()
+        self._logged_guards.finish()
 
     def _take_warned(self) -> None:
         """The recompilations that warnings name, where the text has nothing else: their reasons can be logged."""

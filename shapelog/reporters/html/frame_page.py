@@ -11,6 +11,7 @@ from shapelog.model.frame import Frame
 from shapelog.reading.payloads.graphs import Graph
 from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.shape_table import ShapeRow
+from shapelog.report.details.requirements import Requirements, requirements_of
 from shapelog.report.explain_compile import CompileExplanation, explanation_of, graph_lines
 from shapelog.report.merge_ranks import MergedFrame
 from shapelog.report.report import FrameReport, Report
@@ -46,11 +47,13 @@ class CompileView(NamedTuple):
 class CompileDetails(NamedTuple):
     """What a page shows of a compile in addition to its causes, unless it is not ``is_full``.
 
-    ``explanation`` is that of a recompile, ``diff`` compares its graph with the nearest entry's; ``caches`` are its uses of compile caches.
+    ``explanation`` is that of a recompile, ``requirements`` what its guards require; ``diff`` compares its graph with the nearest entry's;
+    ``caches`` are its uses of compile caches.
     """
 
     is_full: bool = False
     explanation: CompileExplanation | None = None
+    requirements: Requirements | None = None
     diff: Diff | None = None
     caches: tuple[CacheUse, ...] = ()
 
@@ -122,7 +125,9 @@ class FramePageBuilder:
         diff = self._diff(before, after) if before and after else None
         self.room -= _COMPILE_SIZE + _ROW_SIZE * len(diff.rows if diff else ())
         explanation = explanation_of(self.report.explained, self.report.remedies, frame, compile) if recompile else None
-        return CompileDetails(is_full=True, explanation=explanation, diff=diff, caches=self.report.caches.of(compile))
+        return CompileDetails(
+            is_full=True, explanation=explanation, requirements=requirements_of(compile), diff=diff, caches=self.report.caches.of(compile)
+        )
 
     def _diff(self, before: Graph, after: Graph) -> Diff:
         if (before, after) not in self.diffs:

@@ -5,12 +5,13 @@ from typing import Any
 from shapelog.advice.remedies import Remedies
 from shapelog.recompiles.causes import EntryDifference
 from shapelog.recompiles.recompile import Recompile
+from shapelog.report.details.requirements import Requirements
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.reporters.json.parts import cause_data, line_data, reasons_data, recompile_data, trouble_data
 
 # 1: first shape. 2: what PyTorch wrote about breaks and failures. 3: the marks themselves as the remedy, and the rule that it comes from.
-# 4: null for seconds that are not known. 5: the verdict 'not finished'; whether an id is PyTorch's.
-FORMAT_VERSION = 5
+# 4: null for seconds that are not known. 5: the verdict 'not finished'; whether an id is PyTorch's. 6: what the guards require.
+FORMAT_VERSION = 6
 
 
 def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
@@ -38,6 +39,7 @@ def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
         "sources_guarded_only_before": explanation.guards_only_before,
         "sources_guarded_only_after": explanation.guards_only_after,
         "graph_diff": list(explanation.graph_diff),
+        "requirements": _requirements_data(explanation.requirements),
         "symbols": [{"symbol": item.name, "source": item.source, "hint": item.hint, "range": item.range} for item in compile.symbols],
         "specializations": [
             {"symbol": item.symbol, "sources": list(item.sources), "value": item.value, "reason": item.reason}
@@ -50,6 +52,13 @@ def explanation_data(explanation: CompileExplanation) -> dict[str, Any]:
         **trouble_data(compile),
         "reasons": reasons_data(compile),
     }
+
+
+def _requirements_data(needed: Requirements | None) -> dict[str, Any] | None:
+    if needed is None:
+        return None
+    each = [{"source": item.source or None, "text": item.text, "at": str(item.place) if item.place else None} for item in needed.each]
+    return {"guards": each, "also": list(needed.rest)}
 
 
 def _entry_data(recompile: Recompile, item: EntryDifference, remedies: Remedies) -> dict[str, Any]:

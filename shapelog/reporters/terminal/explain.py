@@ -13,6 +13,7 @@ from shapelog.report.explain_compile import CompileExplanation
 from shapelog.report.phases import phase_words
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.diagnostic import id_words, pytorch_message
+from shapelog.reporters.terminal.requirements import requirements
 from shapelog.reporters.terminal.text_page import COLORS, TextPage, first
 from shapelog.rules import Verdict
 from shapelog.text import measured, one_line, plural, plural_noun, shorten, some
@@ -31,6 +32,8 @@ def render_explanation(explanation: CompileExplanation, options: Options) -> byt
         _guards(page, explanation, explanation.nearest)
         _graph(page, explanation, options)
     _symbols(page, explanation)
+    if explanation.recompile is None or page.verbose:
+        requirements(page, explanation.compile, "Guards")
     if explanation.compile.reasons:
         page.heading("In PyTorch's words", "the first failed guard of each cache entry")
     advised: set[str] = {""}  # a hint that is the same for each entry is shown once
@@ -44,9 +47,9 @@ def render_explanation(explanation: CompileExplanation, options: Options) -> byt
 
 def _head(page: TextPage, explanation: CompileExplanation) -> None:
     compile, frame = explanation.compile, explanation.frame
-    where = f"{frame.file}:{frame.line}" if frame.file else "code unknown"
+    where = f"{frame.file}:{frame.line}" if frame.file else ""
     rank = (f"  rank {frame.rank}", "dim") if frame.rank is not None else ("", "")
-    page.line((id_words(compile), "bold"), "  ", (frame.title_of([compile]), "bold"), f"  {where}", rank)
+    page.line((id_words(compile), "bold"), "  ", (frame.title_of([compile]), "bold"), f"  {where}".rstrip(), rank)
     called = frame.caller(compile)
     if called:
         page.line((f"called at {called.file}:{called.line}  {called.code}".rstrip(), "dim"), indent=2)

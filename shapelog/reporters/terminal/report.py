@@ -20,6 +20,7 @@ from shapelog.reporters.terminal.exports import export_expressions, export_findi
 from shapelog.reporters.terminal.frames import FRAMES, all_frames, one_frame
 from shapelog.reporters.terminal.next_steps import SCREEN, next_steps_list, start_here, where_listed
 from shapelog.reporters.terminal.ranks import ranks_alike, ranks_heading, what_ranks_share
+from shapelog.reporters.terminal.requirements import requirements
 from shapelog.reporters.terminal.summary import head, run_summary, where_time_went
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.rule_docs import RULES_URL
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("bytes", True, True), Column("", is_wide=True))
 _UNUSED = Column("known, not used", is_wide=True), Column("records", True)
+_MOST_GUARDED = 3
 _VIOLATED = RULES["SL203"]
 _ABOUT_SYMBOLS = "specializations", "size_conditions"
 
@@ -62,6 +64,7 @@ def render(report: Report, options: Options) -> bytes:
         for rule in _of_symbols(report):
             note(page, rule.remedy, "help")
         _tables(page, report, "pgo", "performance_hints")
+        _guards(page, report)
     _health(page, report)
     exports_summary(page, report)
     if ahead := len(report.trace.compiled_ahead):
@@ -119,6 +122,13 @@ def _details(page: TextPage, report: Report) -> None:
         "pgo",
         "settings",
     )
+
+
+def _guards(page: TextPage, report: Report) -> None:
+    """Of a log that has guards alone, what they require."""
+    compiles = [compile for compile in report.trace.compiles if compile.guards] if not report.recompiles else []
+    for compile in page.listed(compiles, "compilation with guards", 0, most=_MOST_GUARDED):
+        requirements(page, compile, f"Guards of {compile.shown_label}".removesuffix(" of "))
 
 
 def _diagnostics(page: TextPage, found: Alerts) -> None:

@@ -245,11 +245,12 @@ class LoggedCompiles:
     def _write_unnumbered(self) -> None:
         numbers: dict[tuple[int, LoggedCode, int], int] = {}  # how many compiles a function has in a process
         frames: dict[tuple[LoggedCode, int], int] = {}  # the same number on all ranks
-        lost: dict[int, int] = {}  # how many failures of a process are of a function that is not named, each perhaps of another one
+        # How many failures and lists of guards of a process are of a function that is not named, each perhaps of another one.
+        lost: dict[int, int] = {}
         for compile in self._all:
             if compile.ids is not None or (self._largest_frame >= 0 and compile.has_symbols_alone):
                 continue  # symbols of fake tensors that the program makes itself, where the log has ids for those of compiles
-            is_lost = not compile.code.name and compile.failure is not None and not compile.reasons
+            is_lost = not compile.code.name and not compile.reasons and (compile.failure is not None or compile.has_guards)
             if is_lost:
                 lost[compile.process] = lost.get(compile.process, 0) + 1
             code = compile.code, lost[compile.process] if is_lost else 0

@@ -12,6 +12,8 @@ from shapelog.reading.text_logs.messages.symbol_text import AddedText, SymbolTex
 
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
 _BRANCH = re.compile(r"\s*(?P<margin>(?:\| ?)*)\+- (?P<what>\w+)")
+# Lists of guards that are kept until it is known whether the text has anything else.
+_MOST_OF_NONE = 40
 _LISTED = re.compile(
     r"\s*(?:[A-Z_]+: )?((?:check_tensor\(|___\w+\(|__nn_module_guard_|(?:not )?hasattr\(|len\(|[LG]\[|utils_device|str\(|not [LG_]"
     r"|-?\d+ <=? [LG(]|list\(|(?:Eq|Ne)\().*)"
@@ -29,6 +31,7 @@ class LoggedGuards:
         self._compiles = compiles
         self._contents = contents
         self.changes = SizeChanges()
+        self._of_none: list[tuple[Head, int, list[str]]] = []
 
     def take_symbols(self, head: Head, text: str) -> None:
         """One line of ``symbolic_shapes.py``, or one about a size that changed."""
@@ -80,10 +83,21 @@ class LoggedGuards:
         if not tree:
             self._list_guards(head, [found[1] for line in lines if (found := _LISTED.match(line))])
             return
-        payload, kind = "\n".join(["", *tree]), "dynamo_cpp_guards_str"
         compile = self._compiles.compile_of(head, "guards")
         if compile is None:
-            return
+            if len(self._of_none) < _MOST_OF_NONE:
+                self._of_none.append((head, self._compiles.line, tree))
+        else:
+            self._write_tree(compile, tree)
+
+    def finish(self) -> None:
+        """Write the guards that name no compile, where the text has nothing else about one."""
+        for head, line, tree in self._of_none if self._contents.has_only_warnings else ():
+            self._compiles.line = line
+            self._write_tree(self._compiles.unnumbered(head, UNKNOWN, is_recompile=False), tree)
+
+    def _write_tree(self, compile: LoggedCompile, tree: list[str]) -> None:
+        payload, kind = "\n".join(["", *tree]), "dynamo_cpp_guards_str"
         self._contents.messages["guards"] += 1
         self._compiles.start(compile)
         self._describe_inputs(compile, payload)
