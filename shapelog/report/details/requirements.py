@@ -21,13 +21,14 @@ from shapelog.reading.payloads.properties import (
     size,
     stride,
 )
-from shapelog.reading.payloads.source_names import Source, display_text
+from shapelog.reading.payloads.source_names import Source, display_text, is_torch
 from shapelog.text import plural
 
 _PLAIN_TENSORS = ("Tensor", "Parameter")
 _EQUAL = frozenset((Kind.VALUE, Kind.PLAIN_VALUE))
 # Of many objects: a module has one for each of its parts.
 _OBJECTS = frozenset((Kind.TYPE, Kind.ID))
+_OF_CODE = ".__defaults__", ".__kwdefaults__", ".__closure__"
 _DEFAULT_DEVICE = "utils_device.CURRENT_DEVICE"  # until torch 2.3
 _Facts = Mapping[Property, Fact]
 
@@ -45,7 +46,7 @@ class Requirement(NamedTuple):
 
 
 class Requirements(NamedTuple):
-    """All that an entry requires: ``each``, the tensors first, then values, then expressions over sizes; and ``rest``, in short.
+    """All that an entry requires: ``each``, the tensors first, then expressions over sizes, then values; and ``rest``, in short.
 
     In the rest are parameters and buffers, whose sizes are fixed, and what is guarded by its type or identity alone.
     """
@@ -70,8 +71,8 @@ def requirements_of(compile: Compile) -> Requirements | None:
         each=(
             *[Requirement(source, f"{source.display_name}: {_tensor(source, facts, symbols)}") for source, facts in inputs.items()],
             *_aliases(tree, inputs),
-            *_values(tree, of_source),
             *[Requirement(Source(), display_text(shape.expression), place_of(shape.comment)) for shape in tree.shapes],
+            *sorted(_values(tree, of_source), key=_comes_late),
         ),
         rest=tuple(_rest(of_source)),
     )
@@ -144,6 +145,13 @@ def _values(tree: GuardTree, of_source: Mapping[Source, _Facts]) -> Iterator[Req
             text = _value(source.display_name, prop, fact)
             if text:
                 yield Requirement(source, text, tree.places.get(tree.by_key[source, prop].comment))
+
+
+def _comes_late(value: Requirement) -> int:
+    """What a call brings comes first, then what the code of PyTorch reads of it, then globals, defaults, closures and classes."""
+    if not value.source.startswith("L[") or any(map(value.source.__contains__, _OF_CODE)):
+        return 2
+    return 1 if value.place and is_torch(value.place.file) else 0
 
 
 def _value(name: str, prop: Property, fact: Fact) -> str:

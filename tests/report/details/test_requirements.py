@@ -63,9 +63,23 @@ def test_one_tensor_with_two_names(tmp_path: Path) -> None:
     assert texts(tmp_path, tensor("L['x']", "3", "1"), alias) == ["x: float32 [3] on cpu", "x is the same tensor as y"]
 
 
-def test_conditions_on_sizes_come_last(tmp_path: Path) -> None:
-    shape = "+- LAMBDA_GUARD: L['x'].size()[0] <= 30  # if len(x) <= 30:  # app/net.py:9 in forward\n"
-    assert texts(tmp_path, shape, tensor("L['x']", "None", "1")) == ["x: float32 [any] on cpu", "x.size()[0] <= 30"]
+def test_what_a_call_brings_comes_before_what_code_has(tmp_path: Path) -> None:
+    guards = (
+        manager("G['scale']", "EQUALS_MATCH: G['scale'] == 2"),
+        manager("L['f'].__defaults__[0]", "EQUALS_MATCH: L['f'].__defaults__[0] == 5"),
+        manager("L['self'].p", "EQUALS_MATCH: L['self'].p == 0.5  # return F.dropout(x)  # nn/modules/dropout.py:73 in forward"),
+        manager("L['k']", "EQUALS_MATCH: L['k'] == 3  # return x * k  # app/net.py:8 in forward"),
+        "+- LAMBDA_GUARD: L['x'].size()[0] <= 30  # if len(x) <= 30:  # app/net.py:9 in forward\n",
+        tensor("L['x']", "None", "1"),
+    )
+    assert texts(tmp_path, *guards) == [
+        "x: float32 [any] on cpu",
+        "x.size()[0] <= 30",
+        "k == 3",
+        "self.p == 0.5",
+        "scale == 2",
+        "f.__defaults__[0] == 5",
+    ]
 
 
 def test_what_every_module_has_is_counted(tmp_path: Path) -> None:

@@ -163,3 +163,16 @@ def test_a_refused_call_has_neither_guards_nor_a_graph() -> None:
     assert "\nGuards" not in text
     assert "\nGraph" not in text
     assert "compared with 0/0" in text
+
+
+def test_the_guards_of_a_first_compilation_are_shown_each_with_its_line() -> None:
+    text = section(explained(report_of("real/demo.log.gz").trace, "0/0"), "Guards")
+    assert "\n  tokens: int64 [16, 32] on cpu\n  pooling == 'mean'  " in text
+    assert "  demo/demo.py:16\n" in text
+    assert text.endswith("\n  also grad mode on, the sizes and dtypes of 5 parameters, the type or identity\n    of 21 objects\n")
+
+
+def test_the_guards_of_a_recompilation_are_shown_when_asked_for() -> None:
+    made = report_of("real/demo.log.gz").trace
+    assert "\nGuards  a call" not in explained(made, "0/1")
+    assert "\nGuards  a call reuses this compilation if all of them hold\n  tokens: int64 [" in explained(made, "0/1", verbose=True)
