@@ -45,7 +45,7 @@ from shapelog.reading.text_logs.messages.inductor_text import inductor_messages
 from shapelog.reading.text_logs.messages.logged_code import UNKNOWN_CODE, LoggedCode
 from shapelog.reading.text_logs.messages.logged_warnings import warning_text
 from shapelog.reading.text_logs.messages.printed_metrics import printed_metrics
-from shapelog.reading.text_logs.messages.reason_lines import is_left_open, without_cut_end
+from shapelog.reading.text_logs.messages.reason_lines import is_left_open, without_cut_end, without_dots
 from shapelog.reading.text_logs.messages.recompile_text import RecompileText, recompiled_code
 from shapelog.reading.text_logs.messages.summaries import profiled_recompiles
 from shapelog.reading.text_logs.open_message import MOST_LINES, OpenMessage
@@ -268,6 +268,8 @@ class Transcriber:
         self._is_end = is_end or message.ends_block
         at = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].strip(" `")), -1)
         has_reasons = message.kind in (MessageKind.RECOMPILES, MessageKind.LIMIT)
+        if has_reasons:
+            lines = [without_dots(line) for line in lines]
         if lines and ((is_end and (has_reasons or recompiled_code(lines[at]).file)) or (has_reasons and is_left_open(lines[at]))):
             lines[at] = without_cut_end(lines[at])
         if message.head and message.head.time and message.head.place.startswith("torch."):

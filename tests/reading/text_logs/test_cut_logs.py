@@ -47,6 +47,13 @@ def test_a_stride_is_the_cause_wherever_its_reason_is_cut(end: str, tmp_path: Pa
     assert item.causes[0].sentence == "the memory layout of x changed (transposed, channels last, or a view)"
 
 
+@pytest.mark.parametrize("dots", ["...", " ...", "…", " [...]"])
+@pytest.mark.parametrize("end", ["mismatch at index 0.", "mismatch at index 0. exp", "mismatch at index 0. expected 10, act"])
+def test_dots_may_stand_for_the_rest_of_a_reason(end: str, dots: str, tmp_path: Path) -> None:
+    (item,) = report_of(f"{RECOMPILING}{REASON}size {end}{dots}\nand so on\n", tmp_path).explained.recompiles
+    assert item.codes == ("SL101",)
+
+
 def test_a_stride_alone_may_be_that_of_a_slice(tmp_path: Path) -> None:
     """A step of a decode loop takes the last column of a tensor that grows."""
     (item,) = report_of(f"{RECOMPILING}{REASON}stride mismatch at index 0. expected 356, actual 357", tmp_path).explained.recompiles

@@ -17,6 +17,8 @@ _ALONE = re.compile(
 )
 # The reason at the end of a line, and a function whose place the text does not have to its end.
 _ENDS_IN_REASON = re.compile(r"^(?P<before>.*(?:- |last reason: *|reasons?: *|guard failure(?:\(s\))?: ))(?P<reason>\S.*)$")
+_DOTS = re.compile(r"(?:\.{3,}|\u2026|\[(?:\.{3}|\u2026)\])\s*$")
+_LONGEST_DOTS = 20
 _ENDS_IN_PLACE = re.compile(r"^(?P<before>.*Recompiling function [^\s'\"]+) in [^'\"`]*$|^(?P<function>.*\bfunction: '[^']*') \([^)]*$")
 # What may be the beginning of any guard: a word, a tensor, a source without an operator, and what is in open brackets.
 _IN_PART = re.compile(r"\w*|tensor '.*|[LG]\[[^\s()]*|[^()]*\([^()]*(?:\([^()]*\)[^()]*)*")
@@ -80,6 +82,12 @@ def whole_guard(reason: str) -> str:
         return state[0]
     found = _WHOLE_GUARD.match(reason)
     return found["guard"] if found and parse(reason).family == "other" else reason
+
+
+def without_dots(line: str) -> str:
+    """A line that ends in a reason without the dots that somebody put in place of the rest of it."""
+    found = _DOTS.search(line[-_LONGEST_DOTS:])
+    return line[: found.start() - min(len(line), _LONGEST_DOTS)].rstrip() if found and _ENDS_IN_REASON.match(line) else line
 
 
 def is_left_open(line: str) -> bool:
