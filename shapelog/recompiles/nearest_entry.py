@@ -13,6 +13,7 @@ from shapelog.reading.payloads.source_names import Source, with_locals, without_
 from shapelog.reading.records import Metrics
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classification.shown_objects import KINDS_OF_FUNCTIONS
+from shapelog.recompiles.evidence.object_types import type_known
 from shapelog.recompiles.evidence.violation import Described, constant_type
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.facts.fact_table import FactTable
@@ -193,6 +194,8 @@ def _requires_the_same(entry: Compile, tree: GuardTree, cause: Cause) -> bool:
     if required is None and cause.prop == TYPE:  # a constant is of one type, too
         value = tree.facts.get((cause.source, VALUE))
         return value is not None and constant_type(str(value)) == cause.before
+    if required is not None and cause.prop == TYPE and cause.source in tree.types:  # by its name; what is required is an id
+        return type_known(tree.types[cause.source]) == cause.before
     return required is not None and str(required) == cause.before
 
 

@@ -327,3 +327,28 @@ def test_a_cache_that_a_call_has_filled_is_one_change(holder: str, entry: str) -
     recompile = last_recompile(trace(*made))
     assert recompile.nearest is not None
     assert recompile.nearest.label == entry
+
+
+def test_a_type_that_pytorch_names_of_one_entry_fails_in_every_entry_that_requires_it() -> None:
+    """The model of the last call has another class, and its code does not look at the settings that the one before it has."""
+
+    def of_type(source: str, kind: str) -> str:
+        return guard_manager(source, f"TYPE_MATCH: ___check_type_id({source}, {len(kind)}), type=<class '{kind}'>", type=kind)
+
+    def tree(mode: str, *types: str) -> str:
+        return guard_tree(tensor_match(), equals_match("L['mode']", mode, "str"), *types)
+
+    first = (of_type("L['settings']", "dict"), of_type("L['model']", "app.Plain"))
+    made = trace(
+        compile("0/0", tensor(10, 8), guards=tree("'train'", *first)),
+        compile("0/1", tensor(10, 8), guards=tree("'test'", *first), reasons=["0/0: mode == 'train'"]),
+        compile(
+            "0/2",
+            tensor(10, 8),
+            guards=tree("'train'", of_type("L['model']", "app.Adapted")),
+            reasons=["0/1: mode == 'test'", "0/0: ___check_type_id(settings, 4), type=<class 'dict'>"],
+        ),
+    )
+    found = last_recompile(made)
+    assert found.nearest is not None
+    assert (found.nearest.label, {cause.axis for cause in found.causes}) == ("0/0", {"type(settings)", "type(model)"})
