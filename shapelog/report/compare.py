@@ -399,14 +399,7 @@ def _notes(before: Report, after: Report, settings: tuple[SettingChange, ...], *
         values = [getattr(trace.config, name) for trace in (one, other)]
         if name not in listed and values[0] != values[1] and None not in values:
             yield f"setting differs: {name} {values[0] or 'empty'} before, {values[1] or 'empty'} after"
-    ranks = [{number for rank in trace.ranks for number in trace.represented_ranks(rank.number)} for trace in (one, other)]
-    for own, when in ((ranks[0] - ranks[1], "first"), (ranks[1] - ranks[0], "second")):
-        if own and one.rank_count + other.rank_count > 2:
-            yield f"{rank_list(own)} only in the {when} run"
-    for trace, when in ((one, "first"), (other, "second")):
-        if trace.covered_ranks < trace.rank_count:
-            compared = f"{trace.covered_ranks:,} of {trace.rank_count:,} ranks are compared"
-            yield f"in the {when} run, {compared}; together they cover every cause found on any rank"
+    yield from _rank_notes(one, other)
     unknown = [sum(export.result is ExportResult.UNKNOWN for export in trace.exports) for trace in (one, other)]
     if any(unknown):
         without = f"{plural(unknown[0], 'export')} before and {unknown[1]} after without a recorded result"
@@ -421,6 +414,18 @@ def _notes(before: Report, after: Report, settings: tuple[SettingChange, ...], *
     for report, when in ((before, "first"), (after, "second")):
         if any(problem.severity == "data loss" for problem in report.problems):
             yield f"the trace of the {when} run lost data (see shapelog report), so compilations may be missing from it"
+
+
+def _rank_notes(before: Trace, after: Trace) -> Iterator[str]:
+    """Which ranks only one run has, and which part of them is compared."""
+    ranks = [{number for rank in trace.ranks for number in trace.represented_ranks(rank.number)} for trace in (before, after)]
+    for own, when in ((ranks[0] - ranks[1], "first"), (ranks[1] - ranks[0], "second")):
+        if own and before.rank_count + after.rank_count > 2:
+            yield f"{rank_list(own)} only in the {when} run"
+    for trace, when in ((before, "first"), (after, "second")):
+        if trace.covered_ranks < trace.rank_count:
+            compared = f"{trace.covered_ranks:,} of {trace.rank_count:,} ranks are compared"
+            yield f"in the {when} run, {compared}; together they cover every cause found on any rank"
 
 
 def _log_notes(before: Trace, after: Trace) -> Iterator[str]:

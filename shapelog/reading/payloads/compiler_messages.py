@@ -274,6 +274,30 @@ def _one_break(text: str) -> CompilerMessage:
         unfit = _OF_PYTHON if any(maker in name for maker in _EXTENSION_TYPES) else None
         advice = (hint.strip() for hint in _CONDITIONAL.findall(text, builtin.end()) if unfit is None or not hint.startswith(unfit))
         return CompilerMessage(f"Unsupported builtin {name}", hints=tuple(hint.replace(_NEXT_CASE, "") for hint in advice))
+    title, parts = _title_and_fields(text)
+    by_name: dict[str, list[str]] = {}
+    for name, lines in parts:
+        by_name.setdefault(name, []).append(" ".join(filter(None, lines)))
+    explanation, hints = by_name.get("Explanation", [""])[0], tuple(filter(None, by_name.get("Hint", ())))
+    if not title and explanation:  # what was met is cut off
+        return CompilerMessage(" ".join(takewhile(bool, parts[0][1])), "", hints)
+    what, own_guard = _own_guard(title)
+    context = by_name.get("Developer debug context", [""])[0][:_LONGEST_CONTEXT]
+    if what == _UNCAUGHT and (raised := _RAISED_THERE.fullmatch(context)):
+        what = ": ".join(filter(None, (what, raised[1], observed_message(raised[1], context))))
+    if _ON_PURPOSE.match(what):
+        hints = ("Remove the `torch._dynamo.graph_break()` call.",)
+    elif skipped := _SKIPPED.match(context):
+        hints = _hints_of_skipped(skipped) or hints
+    elif _SYMBOLIC_ARGUMENT.match(context):
+        hints = tuple(hint for hint in hints if "reorderable_logging_functions" not in hint)
+    elif explanation and (called := _OBJECT.match(context)) and not _NAMED.search(f"{what} {explanation}"):
+        explanation = f"{explanation.rstrip('.')}: {_ADDRESS.sub('', context[called.start('object') :])}"
+    return CompilerMessage(what, own_guard or _error_first(explanation), hints)
+
+
+def _title_and_fields(text: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """The lines of the title, and each field below it (Explanation, Hint, ...) with its lines."""
     title: list[str] = []
     is_in_sentence = False
     parts: list[tuple[str, list[str]]] = []
@@ -294,25 +318,7 @@ def _one_break(text: str) -> CompilerMessage:
             else:
                 title.append(part)
             is_in_sentence = _ENDS_IN_SENTENCE.search(line) is not None
-    by_name: dict[str, list[str]] = {}
-    for name, lines in parts:
-        by_name.setdefault(name, []).append(" ".join(filter(None, lines)))
-    explanation, hints = by_name.get("Explanation", [""])[0], tuple(filter(None, by_name.get("Hint", ())))
-    if not title and explanation:  # what was met is cut off
-        return CompilerMessage(" ".join(takewhile(bool, parts[0][1])), "", hints)
-    what, own_guard = _own_guard(title)
-    context = by_name.get("Developer debug context", [""])[0][:_LONGEST_CONTEXT]
-    if what == _UNCAUGHT and (raised := _RAISED_THERE.fullmatch(context)):
-        what = ": ".join(filter(None, (what, raised[1], observed_message(raised[1], context))))
-    if _ON_PURPOSE.match(what):
-        hints = ("Remove the `torch._dynamo.graph_break()` call.",)
-    elif skipped := _SKIPPED.match(context):
-        hints = _hints_of_skipped(skipped) or hints
-    elif _SYMBOLIC_ARGUMENT.match(context):
-        hints = tuple(hint for hint in hints if "reorderable_logging_functions" not in hint)
-    elif explanation and (called := _OBJECT.match(context)) and not _NAMED.search(f"{what} {explanation}"):
-        explanation = f"{explanation.rstrip('.')}: {_ADDRESS.sub('', context[called.start('object') :])}"
-    return CompilerMessage(what, own_guard or _error_first(explanation), hints)
+    return title, parts
 
 
 def _is_wrapped(above: str, line: str) -> bool:

@@ -40,15 +40,8 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     """Another constant: a number, a text, a flag, or None."""
     before, after = str(item.expected), str(item.actual)
     now = after or "another value"
-    if item.expected is Described.OBJECT:  # guarded by its id, in a version that does not write types: most often None
-        return Classification(("SL322",), f"{name} was None or an object guarded by its identity, and is now {now}")
-    if before == "not None":
-        return Classification(("SL322",), f"{name} was not None and is now None")
-    if before == "None" and constant_type(after) in _SCALARS and _sets_it_itself(item, entry):
-        sentence = f"{name} changed from None to {shown_object(now)}, as the code sets it in its first call"
-        return Classification(("SL322",), sentence, verdict=Verdict.CODE, remedy=_SET_BEFORE.format(name, after))
-    if "None" in (before, after) and before != after:
-        return Classification(("SL322",), f"{name} changed from {shown_object(before)} to {shown_object(now)}")
+    if (optional := _optional(item, name, entry)) is not None:
+        return optional
     if item.source.endswith(INNER):
         return inner_tensors(item, name)
     if entry.types.get(item.source) == _COUNTER:
@@ -81,6 +74,22 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         sentence = f"the set {name} {changed}"
     by_library = _VALUE_FOR_LIBRARY if is_passed_by_library(item, entry, call) else ""
     return Classification(("SL311",), sentence, remedy=_OF_INSTANCE if _names_instance(item.source, before) else by_library)
+
+
+def _optional(item: Violation, name: str, entry: CompileFacts) -> Classification | None:
+    """What was or is None; None for two values."""
+    before, after = str(item.expected), str(item.actual)
+    now = after or "another value"
+    if item.expected is Described.OBJECT:  # guarded by its id, in a version that does not write types: most often None
+        return Classification(("SL322",), f"{name} was None or an object guarded by its identity, and is now {now}")
+    if before == "not None":
+        return Classification(("SL322",), f"{name} was not None and is now None")
+    if before == "None" and constant_type(after) in _SCALARS and _sets_it_itself(item, entry):
+        sentence = f"{name} changed from None to {shown_object(now)}, as the code sets it in its first call"
+        return Classification(("SL322",), sentence, verdict=Verdict.CODE, remedy=_SET_BEFORE.format(name, after))
+    if "None" in (before, after) and before != after:
+        return Classification(("SL322",), f"{name} changed from {shown_object(before)} to {shown_object(now)}")
+    return None
 
 
 def _changed_members(before: str, after: str) -> str:

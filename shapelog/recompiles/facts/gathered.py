@@ -45,20 +45,7 @@ def facts_of(compile: Compile, pins: Mapping[Pin, Sequence[ref[CompileFacts]]]) 
     facts.update(_compiled_functions(facts))
     if tree is None and not compile.inputs:
         facts.update(facts_in_reasons(compile))
-    for symbol in compile.symbols:
-        source, value = symbol.source.unwrapped, number(symbol.hint)
-        part = source.tensor_part
-        if source and symbol.hint and part is None:
-            facts.setdefault((source, VALUE), symbol.hint)
-            if value is not None:
-                numbers.setdefault(source.canonical, value)
-        elif part and (part.is_size or _is_undescribed_stride(part.prop, compile)) and isinstance(value, int):
-            # of a tensor that is not described, in text logs
-            facts.setdefault((part.tensor, part.prop), value)
-            numbers.setdefault(source.canonical, value)
-    for event in compile.automatic_dynamic:
-        if event.dim == "scalar" and integer(event.new) is not None:
-            facts.setdefault((event.source, VALUE), event.new)
+    _add_symbols(compile, facts, numbers)
     # torch 2.4 describes no parameters, but static guards hold their sizes
     numbers = {**numbers_in(facts, with_dims=not compile.inputs), **numbers}
     if tree and not compile.inputs:
@@ -85,6 +72,24 @@ def _add_tensor(item: Input, facts: dict[Key, Fact], numbers: dict[str, Value]) 
             prop = of_dim(dim)
             facts[source, prop] = value
             numbers[f"{source.canonical}.{prop.kind.value}()[{dim}]"] = value
+
+
+def _add_symbols(compile: Compile, facts: dict[Key, Fact], numbers: dict[str, Value]) -> None:
+    """What symbols, and events about what became dynamic, hold beyond the guards and the described tensors."""
+    for symbol in compile.symbols:
+        source, value = symbol.source.unwrapped, number(symbol.hint)
+        part = source.tensor_part
+        if source and symbol.hint and part is None:
+            facts.setdefault((source, VALUE), symbol.hint)
+            if value is not None:
+                numbers.setdefault(source.canonical, value)
+        elif part and (part.is_size or _is_undescribed_stride(part.prop, compile)) and isinstance(value, int):
+            # of a tensor that is not described, in text logs
+            facts.setdefault((part.tensor, part.prop), value)
+            numbers.setdefault(source.canonical, value)
+    for event in compile.automatic_dynamic:
+        if event.dim == "scalar" and integer(event.new) is not None:
+            facts.setdefault((event.source, VALUE), event.new)
 
 
 def numbers_in(facts: Mapping[Key, Fact], with_dims: bool) -> dict[str, Value]:

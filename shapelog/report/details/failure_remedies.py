@@ -314,8 +314,11 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
         return _OF_DATA
     if is_own_init(message):
         return _CREATE_BEFORE
-    if message.is_raised_by_code:
-        return _OWN_ERROR
+    return _OWN_ERROR if message.is_raised_by_code else _by_words(message, reason)
+
+
+def _by_words(message: CompilerMessage, reason: str) -> str:
+    """What the words of an error show that the rule does not know; "" for what it recommends."""
     for words, missing in _NOT_INSTALLED:
         if found := words.search(message.title):
             return missing.format(*found.groups())

@@ -9,6 +9,7 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.payloads.properties import Kind, is_address
 from shapelog.recompiles.causes import Cause, EntryDifference
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.explain_compile import CompileExplanation
 from shapelog.report.phases import phase_words
 from shapelog.reporters import Options
@@ -110,19 +111,29 @@ def _why(page: TextPage, explanation: CompileExplanation) -> None:
         page.heading("First compilation of this code", "no earlier cache entry to compare with")
         return
     if item.nearest is None:
-        page.heading("Why", item.verdict.words)
-        for cause in page.listed(item.causes, "cause", most=_MOST):
-            _cause(page, cause)
-        if item.unexplained_because:
-            page.line(item.why_not_markable if item.blocking_rule else item.unexplained_because, indent=2)
-        page.remedy(explanation.remedies.of_recompile(item), 2, item.codes)
-        return
+        _why_without_entry(page, explanation, item)
+    else:
+        _why_against_nearest(page, explanation, item, item.nearest)
+
+
+def _why_without_entry(page: TextPage, explanation: CompileExplanation, item: Recompile) -> None:
+    """What is known of a recompile whose earlier entries are not recorded."""
+    page.heading("Why", item.verdict.words)
+    for cause in page.listed(item.causes, "cause", most=_MOST):
+        _cause(page, cause)
+    if item.unexplained_because:
+        page.line(item.why_not_markable if item.blocking_rule else item.unexplained_because, indent=2)
+    page.remedy(explanation.remedies.of_recompile(item), 2, item.codes)
+
+
+def _why_against_nearest(page: TextPage, explanation: CompileExplanation, item: Recompile, nearest: Compile) -> None:
+    """What separates a recompile from the nearest entry, what to do about it, and what separates it from the others."""
     checked = (
         f"the nearest of {plural(item.entries_checked, 'earlier cache entry')}"
         if item.entries_checked > 1
         else "the only earlier cache entry"
     )
-    page.heading(f"Why: compared with {item.compile.reference_of(item.nearest.label)}", checked)
+    page.heading(f"Why: compared with {item.compile.reference_of(nearest.label)}", checked)
     is_probable = item.verdict is Verdict.MARKING and not (item.compile.graph_span or item.compile.guards_span)  # nothing shows its code
     served = f": this call could reuse the graph of {item.served_by.reference}" if item.served_by and not is_probable else ""
     page.line((f"{'probably ' if is_probable else ''}{item.verdict.words}", COLORS[item.verdict]), served, indent=2)

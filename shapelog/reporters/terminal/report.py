@@ -57,42 +57,18 @@ def render(report: Report, options: Options) -> bytes:
     _tables(page, report, "vllm", "vllm_pieces", *(("vllm_passes", "vllm_config") if page.verbose else ()))
     if page.verbose:
         _details(page, report)
-    elif report.trace.is_text and any(alert.rule is _VIOLATED for alert in found.alerts):
-        _tables(page, report, "specializations")
-    elif report.trace.is_text and all(alert.rule is UNEXPLAINED for alert in found.alerts):
-        _tables(page, report, *_ABOUT_SYMBOLS)
-        for rule in _of_symbols(report):
-            note(page, rule.remedy, "help")
-        _tables(page, report, "pgo", "performance_hints")
-        _guards(page, report)
+    elif report.trace.is_text:
+        _of_text(page, found)
     _health(page, report)
     exports_summary(page, report)
-    if ahead := len(report.trace.compiled_ahead):
-        words = f"{plural(ahead, 'graph')} compiled ahead of time"
-        if report.trace.exports:
-            page.line(words, indent=2)
-        else:
-            page.blank()
-            page.line((words, "bold"))
-    if report.trace.vllm:
-        page.blank()
-        page.line(("vLLM: ", "bold"), vllm_words(report.trace.vllm))
+    _of_other_compilers(page, report)
     run_summary(page, report)
     if all(alert.level is Level.NOTE for alert in found.alerts):
         where_time_went(page, report)
     next_steps_list(page, steps, "(details: shapelog suggest-dynamic TRACE)" if report.summary.recompiles else "")
     _left_out(page, report)
     page.explain_restarted_ids(report.trace.is_text)
-    rules = [*(item.rule for item in found.alerts), *(item.rule for item in _without_code(report))]
-    rules = rules or (_of_symbols(report) if report.trace.is_text else [])
-    if rules:
-        page.blank()
-        whole = f"More about a rule: shapelog rule {rules[0].code}, or {RULES_URL}"
-        page.line((whole if len(whole) <= page.width else f"About the rules: {RULES_URL}", "dim"))
-    elif report.trace.text_logs:
-        page.blank()
-    for text in dict.fromkeys(log.how_to_record for log in report.trace.text_logs):
-        page.line(text)
+    _where_to_read_on(page, found)
     top = TextPage(options)
     head(top, report)
     if steps and top.lines + page.lines > SCREEN:
@@ -122,6 +98,48 @@ def _details(page: TextPage, report: Report) -> None:
         "pgo",
         "settings",
     )
+
+
+def _of_text(page: TextPage, found: Alerts) -> None:
+    """What a text log has, where that is all there is to go by."""
+    report = found.report
+    if any(alert.rule is _VIOLATED for alert in found.alerts):
+        _tables(page, report, "specializations")
+    elif all(alert.rule is UNEXPLAINED for alert in found.alerts):
+        _tables(page, report, *_ABOUT_SYMBOLS)
+        for rule in _of_symbols(report):
+            note(page, rule.remedy, "help")
+        _tables(page, report, "pgo", "performance_hints")
+        _guards(page, report)
+
+
+def _of_other_compilers(page: TextPage, report: Report) -> None:
+    """What was compiled ahead of time, and what vLLM compiled."""
+    if ahead := len(report.trace.compiled_ahead):
+        words = f"{plural(ahead, 'graph')} compiled ahead of time"
+        if report.trace.exports:
+            page.line(words, indent=2)
+        else:
+            page.blank()
+            page.line((words, "bold"))
+    if report.trace.vllm:
+        page.blank()
+        page.line(("vLLM: ", "bold"), vllm_words(report.trace.vllm))
+
+
+def _where_to_read_on(page: TextPage, found: Alerts) -> None:
+    """About the rules, and how to record what a text log leaves out."""
+    report = found.report
+    rules = [*(item.rule for item in found.alerts), *(item.rule for item in _without_code(report))]
+    rules = rules or (_of_symbols(report) if report.trace.is_text else [])
+    if rules:
+        page.blank()
+        whole = f"More about a rule: shapelog rule {rules[0].code}, or {RULES_URL}"
+        page.line((whole if len(whole) <= page.width else f"About the rules: {RULES_URL}", "dim"))
+    elif report.trace.text_logs:
+        page.blank()
+    for text in dict.fromkeys(log.how_to_record for log in report.trace.text_logs):
+        page.line(text)
 
 
 def _guards(page: TextPage, report: Report) -> None:

@@ -34,8 +34,19 @@ def run_summary(page: TextPage, report: Report) -> None:
     summary = report.summary
     if report.trace.outside_frames and not (summary.compiles or summary.limit_hits or summary.failures):
         return
-    of_them = f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
     page.blank()
+    _compilations(page, report)
+    if cached := sum(item.weight for frame in report.frames for item in frame.compiles if item.compile.is_cached):
+        which = f"{cached} " if cached != summary.compiles else "all " if cached > 1 else ""
+        page.line(f"{which}from a compile cache, so no kernels were generated", indent=2)
+    _verdicts(page, report)
+    _without_code(page, report)
+
+
+def _compilations(page: TextPage, report: Report) -> None:
+    """How many there were, and which of them this log leaves out."""
+    summary = report.summary
+    of_them = f", including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
     if breaks := report.trace.breaks_alone:
         page.line((f"Summary: {plural(breaks, 'graph break')}", "bold"), f", {report.without_recompilations} in this log")
     elif summary.recompiles:
@@ -53,9 +64,11 @@ def run_summary(page: TextPage, report: Report) -> None:
         nothing = "no compilation is in this log" if report.trace.is_text else "nothing was compiled in this run"
         nothing = f"{plural(report.unfinished, 'compilation')} did not finish" if report.unfinished else nothing
         page.line((f"Summary: {'no compilation succeeded' if summary.failures else nothing}", "bold"))
-    if cached := sum(item.weight for frame in report.frames for item in frame.compiles if item.compile.is_cached):
-        which = f"{cached} " if cached != summary.compiles else "all " if cached > 1 else ""
-        page.line(f"{which}from a compile cache, so no kernels were generated", indent=2)
+
+
+def _verdicts(page: TextPage, report: Report) -> None:
+    """A row for each verdict, with its share of the seconds, or of the recompilations where these are not known."""
+    summary = report.summary
     has_times = summary.recompile_seconds > 0
     rows: list[list[Text | str]] = []
     for part in summary.parts:
@@ -65,6 +78,11 @@ def run_summary(page: TextPage, report: Report) -> None:
         time = [seconds(part.seconds)] if has_times else []
         rows.append([Text(str(part.count), style="bold"), Text(report.words_of(part.verdict), style=style), *time, Text(bar, style=style)])
     page.table([Column("", True), Column(""), *[Column("", True)] * has_times, Column("")], rows)
+
+
+def _without_code(page: TextPage, report: Report) -> None:
+    """What ended without compiled code: refused, failed or not finished."""
+    summary = report.summary
     if summary.limit_hits:
         refused = plural(summary.limit_hits, "compilation") + " refused"
         is_all = not (summary.compiles or summary.failures)

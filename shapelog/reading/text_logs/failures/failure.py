@@ -95,13 +95,7 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     if message.endswith("raised:") or (not message and _IPYTHON.match(text, last.start + len(last.type))):
         message = f"{message} {LOST_EXCEPTION}".strip()
     kind = last.type.rpartition(".")[2]
-    message = observed_exception(kind, message)
-    if kind == _OF_DATA and message and not message.startswith("Could not "):
-        message = f"{kind}: {message}"  # as a person repeats it
-    if kind == INTERNAL and (raising := _RAISES.search(text[: last.start])) and message and not CLASS.match(message):
-        message = f"{raising[1]}: {message}"
-    if kind == _OF_OPERATION and _CUT_CALL.fullmatch(message) and (raising := _RAISES.search(text[: last.start])):
-        message = f"{message}: got {raising[1]}(...)"
+    message = _as_raised(kind, observed_exception(kind, message), text[: last.start])
     is_met = (met := MET_BY_ONNX.search(text)) is not None and met.start("kind") <= last.begin <= met.end()
     if is_met and _OF_ONNX in text and not VIOLATED.match(message):
         kind = _OF_ONNX
@@ -126,6 +120,17 @@ def failure(lines: Iterable[str], is_logged: bool = False) -> FailureText | None
     return FailureText(
         type=kind, message=message, code=code, text=whole, caller=caller, is_mentioned=is_mentioned, is_announced=is_announced
     )
+
+
+def _as_raised(kind: str, message: str, above: str) -> str:
+    """A message with the class of the exception that the text above it has, where PyTorch or a person left that out."""
+    if kind == _OF_DATA and message and not message.startswith("Could not "):
+        return f"{kind}: {message}"  # as a person repeats it
+    if kind == INTERNAL and (raising := _RAISES.search(above)) and message and not CLASS.match(message):
+        return f"{raising[1]}: {message}"
+    if kind == _OF_OPERATION and _CUT_CALL.fullmatch(message) and (raising := _RAISES.search(above)):
+        return f"{message}: got {raising[1]}(...)"
+    return message
 
 
 def failure_of_backward(lines: Iterable[str]) -> FailureText:
