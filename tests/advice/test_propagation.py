@@ -489,9 +489,9 @@ def test_one_mark_serves_however_many_parts_of_a_function() -> None:
 CONVERTS = {"filename": "/opt/torch/_dynamo/convert_frame.py", "line": 900, "name": "__call__", "loc": "result = self._inner_convert("}
 
 
-def called_at(line: int, code: str, source: str, rows: int, id: str) -> bytes:
+def called_at(line: int, code: str, source: str, rows: int, id: str, function: str = "main") -> bytes:
     """The symbol of a dim with the stack of a dynamic compile, through the line of its caller."""
-    stack = [{"filename": "/srv/app/train.py", "line": line, "name": "main", "loc": code}, CONVERTS]
+    stack = [{"filename": "/srv/app/train.py", "line": line, "name": function, "loc": code}, CONVERTS]
     symbol = {"symbol": "s77", "val": str(rows), "vr": "[2, int_oo]", "source": f"{source}.size()[0]", "user_stack": [], "stack": stack}
     return make.record("create_symbol", symbol, id=id)
 
@@ -522,6 +522,30 @@ def with_fewer_rows_later(making: str = "h = encode(x)", taking: str = "y = step
 def test_what_the_first_graph_took_from_a_function_is_dynamic_there(made: bytes, expected: tuple[Mark, ...]) -> None:
     """Code in eager mode took rows out of it later: that graph serves the rest, too."""
     assert origins(made) == expected
+
+
+def with_an_input_that_looks_like_it(symbolic: str = "h") -> bytes:
+    """encode is dynamic in ``train``, then in ``main``, where step takes its input and what it returned: one of them came with symbols."""
+    made = make.trace()
+    for number, (rows, dim, function) in enumerate(((10, "10", ""), (12, "s77", "train"), (12, "s77", "main"))):
+        graph = returning(f'h: "f32[{dim}, 8][8, 1]cpu"', inputs=BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"')
+        made += called_at(3, "h = encode(x)", "L['x']", 12, f"0/{number}", function) if number else b""
+        made += make.compile(f"0/{number}", make.tensor(rows, 8), graph=graph, name="encode")
+        made += make.record("aot_inference_graph", {}, "a graph", id=f"0/{number}")
+    for number, rows in enumerate((12, 7)):
+        source = symbolic if number == 0 else "x"
+        made += called_at(6, "y = step(x, h)", f"L['{source}']", rows, f"1/{number}")
+        made += make.compile(f"1/{number}", make.tensor(rows, 8), make.tensor(rows, 8, source="L['h']"), name="step")
+        made += make.record("aot_inference_graph", {}, "a graph", id=f"1/{number}")
+    return made
+
+
+@pytest.mark.parametrize(("symbolic", "expected"), [("h", (X,)), ("x", ())])
+def test_an_input_of_a_first_graph_that_came_without_symbols_is_not_what_a_dynamic_graph_returned(
+    symbolic: str, expected: tuple[Mark, ...]
+) -> None:
+    """The code may need the values of these symbols, since the other input is static."""
+    assert origins(with_an_input_that_looks_like_it(symbolic)) == expected
 
 
 # What a function keeps for its next call.

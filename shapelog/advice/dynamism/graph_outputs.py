@@ -117,9 +117,18 @@ class GraphOutputs:
 
     def marks(self, dim: str, maker: Compile) -> tuple[Mark, ...]:
         """The marks behind the symbols in a dim of an output."""
-        if maker not in self._by_symbol:
-            self._by_symbol[maker] = marks_by_symbol(maker)
-        return tuple(mark for name in dict.fromkeys(_SYMBOL.findall(dim)) for mark in self._by_symbol[maker].get(name, ()))
+        by_symbol = self._marks_by_symbol(maker)
+        return tuple(mark for name in dict.fromkeys(_SYMBOL.findall(dim)) for mark in by_symbol.get(name, ()))
+
+    def symbolic_dims_of(self, compile: Compile) -> dict[Source, frozenset[int]]:
+        """The dims of its tensors that have symbols, be it that its code needed their values later."""
+        marks = [mark for found in self._marks_by_symbol(compile).values() for mark in found if not mark.is_int]
+        return {source: frozenset(mark.dim for mark in same) for source, same in grouped(marks, lambda mark: mark.source).items()}
+
+    def _marks_by_symbol(self, compile: Compile) -> dict[str, list[Mark]]:
+        if compile not in self._by_symbol:
+            self._by_symbol[compile] = marks_by_symbol(compile)
+        return self._by_symbol[compile]
 
 
 def outputs_like(tensor: Input, maker: Compile, name: str = "") -> list[tuple[str, ...]]:

@@ -143,8 +143,9 @@ class PassedTensors:
         taker = next((compile for compile in takers if caller(compile)), first)  # a static compile has no line of its caller
         for maker in self.code.made_before(first, _MOST_BEFORE):
             entry, numbers = self.code.dynamic_entry_like(maker), self._outputs_taken(first, tensor, maker)
-            is_each_taken = len(self.outputs.inputs_of(first).like(tensor)) == len(numbers)  # no other tensor can be one of them
-            shown = link(entry, taker, source) if entry and numbers else Link.UNKNOWN
+            is_each_taken = len(self._alike(first, tensor)) == len(numbers)  # no other tensor can be one of them
+            one, other = (maker, first) if caller(maker) and caller(first) else (entry, taker)  # the very call that made it, if known
+            shown = link(one, other, source) if one and numbers else Link.UNKNOWN
             is_it = shown is Link.DIRECT or (shown is Link.NAMED and (is_each_taken or self.calling.leaves(taker, source)))
             if entry and is_it:
                 outputs = [output for number in numbers for output in self.outputs.outputs_of(entry)[number:][:1]]
@@ -159,7 +160,17 @@ class PassedTensors:
         """
         numbers = self.outputs.numbers_of(tensor, maker) if _may_be_of(tensor, maker) else ()
         is_other = tensor.is_part and any(self.outputs.strides_of(maker, number) != tensor.stride for number in numbers)
-        return () if is_other or len(self.outputs.inputs_of(compile).like(tensor)) > len(numbers) else numbers
+        return () if is_other or len(self._alike(compile, tensor)) > len(numbers) else numbers
+
+    def _alike(self, compile: Compile, tensor: Input) -> list[Input]:
+        """The inputs that look like one, itself included, of the first graph that takes it.
+
+        Where it came in with symbols, as what dynamic graphs return does, they are those that did as well: of none of them Dynamo has
+        seen another size yet.
+        """
+        symbolic, inputs = self.outputs.symbolic_dims_of(compile), self.outputs.inputs_of(compile)
+        own = symbolic.get(tensor.source, frozenset())
+        return [item for item in inputs.like(tensor) if own <= symbolic.get(item.source, frozenset())]
 
     def _has_small_size_of(self, first: Compile, compile: Compile) -> bool:
         """Whether a size is 0 or 1 in the first of two compiles alone: its graph has that as a constant, whatever is marked."""
