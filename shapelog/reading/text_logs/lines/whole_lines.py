@@ -22,7 +22,7 @@ _BLANKS_OF_PAGES = re.compile("&nbsp;|\xa0")
 # What people paste is no longer than this; only that is changed to what it was before.
 LONGEST_PASTE = 1 << 19
 # A long log is read in pieces of this size: most of them are a program's own lines alone, and are passed over at once.
-_PIECE = 1 << 16
+_PIECE = 1 << 15
 
 
 class WholeLines(NamedTuple):
