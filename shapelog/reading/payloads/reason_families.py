@@ -814,8 +814,15 @@ FAMILIES = (
                 "keys, and on their order.",
                 ("SL314",),
             ),
+            Case(
+                "___dict_const_keys(state) == {'step'}",
+                "torch 2.0 to 2.3 compare the keys of a dict that has parameters among them in two parts: constants, and in "
+                "`___dict_param_key_ids` the ids of the parameters.",
+                ("SL314",),
+            ),
         ),
         (
+            Template(Kind.KEYS, r"___dict_(?:const_keys|param_key_ids)\((?P<source>.*?)\) == (?P<expected>.*)"),
             Template(Kind.KEYS, r"list\((?:dict\.keys\()?(?P<source>.*?)(?:\.keys\(\))?\)\)?(?:\[\d+\])? == (?P<expected>.*)"),
             Template(Kind.KEYS, r"set\((?P<source>.*?)\.keys\(\)\) == (?P<expected>.*)"),
         ),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.guards.comments import UserLine, place_of, split_comment, without_hint
 from shapelog.reading.payloads.guards.leaves import MAX_LENGTH, attribute_key
-from shapelog.reading.payloads.properties import LENGTH, UNNAMED, VALUE, Kind, Property
+from shapelog.reading.payloads.properties import LENGTH, UNNAMED, VALUE, Kind, Property, in_order
 from shapelog.reading.payloads.reason_families import FAMILIES
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.text import one_line
@@ -165,7 +165,7 @@ def _classify(code: str) -> tuple[str, str, Property, str, str]:
     if value and value["operator"] == "is" and value["expected"] not in ("None", "not None", "True", "False", "Ellipsis"):
         return "aliasing", value["source"], Property(Kind.ALIASING), value["expected"], ""
     if value:
-        return "value", value["source"], VALUE, (value["expected"] or "").strip(), ""  # nothing where the text is cut off
+        return "value", value["source"], VALUE, in_order((value["expected"] or "").strip()), ""  # nothing where the text is cut off
     return "other", "", UNNAMED, code, ""
 
 

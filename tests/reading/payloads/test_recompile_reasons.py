@@ -466,3 +466,7 @@ def test_words_without_an_operator_between_them_are_no_source(text: str) -> None
 @pytest.mark.parametrize("source", ["x['a b']", "f(x, y)", "(a if b else c)", "self.a[0].b", "not x"])
 def test_blanks_in_an_item_or_around_an_operator_are_in_sources(source: str) -> None:
     assert (parse(f"{source} == 3").family, str(parse(f"{source} == 3").source)) == ("value", source)
+
+
+def test_a_set_that_an_entry_requires_has_its_members_in_order() -> None:
+    assert parse("kinds == {'b', 'a'}").expected == "{'a', 'b'}"

@@ -1376,3 +1376,8 @@ def test_the_reason_at_the_limit_keeps_its_id_where_its_indent_is_lost(tmp_path:
         "The log has\n```\n[1/8] last reason: tensor 'x' size mismatch at index 0. expected 5, actual 6\n```\n", tmp_path
     ).findings
     assert (finding.rule.code, finding.compile) == ("SL401", "1/8")
+
+
+def test_a_set_in_the_last_reason_has_not_changed_into_itself(tmp_path: Path) -> None:
+    text = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'step' (/app/run.py:5)\n   last reason: L['kinds'] == {9, 3}\n"
+    assert "the last reason: kinds was {3, 9} and has changed" in terminal(text, tmp_path)
