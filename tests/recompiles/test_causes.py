@@ -4156,6 +4156,58 @@ def test_a_float_that_is_pinned_after_tracing_can_be_a_tensor(code: str, verdict
 
 
 @pytest.mark.parametrize(
+    ("use", "is_by_line", "verdict"),
+    [
+        ("torch.nn.functional.leaky_relu(l_x_, {})", False, Verdict.JUSTIFIED),
+        ("torch.full_like(l_x_, fill_value = {})", False, Verdict.JUSTIFIED),
+        ("l_x_.clamp(min = 0.0, max = {})", False, Verdict.JUSTIFIED),
+        ("l_x_.clamp(max = {})", False, Verdict.CODE),
+        ("torch.add(l_x_, l_x_, alpha = {})", False, Verdict.JUSTIFIED),
+        ("l_x_.add_(l_x_, alpha = {})", False, Verdict.CODE),
+        ("torch.nn.functional.normalize(l_x_, eps = {})", False, Verdict.CODE),
+        ("torch.nn.functional.leaky_relu(l_x_, 0.75)", False, Verdict.CODE),
+        ("torch.quantile(l_x_, {}, dim = -1)", True, Verdict.CODE),
+        ("torch.normal(l_x_, {})", True, Verdict.CODE),
+        ("torch.normal(0.0, {}, (3,))", True, Verdict.JUSTIFIED),
+        ("torch.nn.functional.dropout(l_x_, {})", True, Verdict.JUSTIFIED),
+    ],
+)
+@pytest.mark.parametrize("was_symbolic", [False, True])
+def test_a_float_that_became_a_constant_can_be_a_tensor_where_the_operator_takes_one(
+    use: str, is_by_line: bool, verdict: Verdict, was_symbolic: bool
+) -> None:
+    """Whether the backend made the constant of it, or an operator that needs the value of a number, and a tensor as it is."""
+    code = "y = g(x, t)"
+    where = f"# {code}  # app/model.py:7 in f (_dynamo/variables/builder.py:2606 in wrap_fx_proxy)"
+    frames = [{"filename": 0, "line": 7, "name": "f", "loc": code}]
+    made = trace()
+    for number, value in enumerate(("0.25", "0.5")):
+        pinned = {"symbol": "zf1", "sources": ["L['t']"], "value": value, "user_stack": frames if is_by_line else []}
+        by_pass = "# (fx/passes/_tensorify_python_scalars.py:429 in _tensorify_impl)"
+        shape = f"L['t'] == {value}  {where if is_by_line else by_pass}"
+        leaf = equals_match("L['t']", float(value), "float", code_comment(7, code))
+        graph = graph_text(INPUT, f'y: "f32[10, 8][8, 1]cpu" = {use.format(value)};  l_x_ = None', "return (y,)")
+        is_symbolic = was_symbolic or number == 1
+        made += compiled(
+            f"0/{number}",
+            tensor(10, 8),
+            guards=guard_tree(tensor_match(), shapes=(shape,)) if was_symbolic else guard_tree(tensor_match(), leaf),
+            symbols=(("zf1", value, "L['t']"),) if is_symbolic else (),
+            specializations=(pinned,) if is_symbolic else (),
+            graph=graph,
+        )
+    cause = only(made)
+    assert (cause.codes, cause.verdict, "wrap" in (cause.own_remedy or cause.rule.remedy)) == (
+        ("SL312",),
+        verdict,
+        verdict is Verdict.CODE,
+    )
+    if is_by_line:
+        made = made.replace(MODEL.encode(), b"/opt/venv/lib/python3.11/site-packages/app/model.py")
+        assert only(made).own_remedy == "a library needs the exact float: accept one graph per value"
+
+
+@pytest.mark.parametrize(
     ("code", "remedy"),
     [
         ("y = torch.tensor(w)", "make torch.tensor(w) outside the compiled code, and pass the tensor"),

@@ -6,6 +6,7 @@ from shapelog.reading.payloads.guards.comments import place_of
 from shapelog.reading.payloads.guards.tree import ShapeGuard
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import Specialization, StackFrame
+from shapelog.recompiles.classification.number_operators import break_with_tensor, take_tensor
 from shapelog.recompiles.classification.pins import by_whom
 from shapelog.recompiles.classification.result import Classification, code_of, line_of, made_outside, shown_guard
 from shapelog.recompiles.evidence.violation import Violation
@@ -17,12 +18,8 @@ _CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)
 FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or accept one graph per branch"
 _LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
 _RATE_IN_TORCH, _OPTIMIZERS = re.compile(r"^L(?:\['kwargs'\])?\['lr'\]$"), "/torch/optim/"
-# A float that is dynamic, as its graph takes it out of a tensor, and what passes it on as a number: keywords of operators, and functions
-# of ``torch.nn.functional``. With a tensor in its place, these break the graph (measured with torch 2.13).
+# A float that is dynamic, as its graph takes it out of a tensor.
 _TAKEN_OUT = re.compile(r'^(\w+): "Sym\([^"]*\)" = (\w+)\.item\(\)')
-_NUMBER_ONLY = (
-    r"\b(?:alpha|beta|value|p) = {name}\b|\btorch\.(?:nn\.functional|_C\._nn)\.\w+\(.*\b{name}\b|\btorch\.threshold\(.*\b{name}\b"
-)
 _ONE_MORE_GRAPH = "accept one more graph: PyTorch made this float dynamic when it changed"
 _ONE_MORE_NUMBER = f"{_ONE_MORE_GRAPH}, and the operator that receives it does not accept a tensor"
 _BRANCH_OF_LIBRARY = f"{_ONE_MORE_GRAPH}, and a library branches on it"
@@ -30,6 +27,7 @@ _CYCLED = re.compile(r"\.param_groups\[\d+\]\['(?:betas'\]\[\d+\]|momentum'\])$"
 _FIXED_MOMENTUM = "pass cycle_momentum=False to the scheduler that sets it (OneCycleLR, CyclicLR), or accept one graph per value"
 _TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
 _PINNED_FLOAT = "rewrite the line that needs the exact value of {name}, or accept one graph per value"
+NUMBER_ALONE = "accept one graph per value: the operator that receives it does not accept a tensor in place of the float"
 _PINNED_BY_LIBRARY = "a library needs the exact float: accept one graph per value"
 _LONGEST_ARGUMENT = 500
 # Of a float alone: ``torch.round`` and the methods of a tensor return tensors.
@@ -60,8 +58,10 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
         constant = f"{sentence}; PyTorch could not turn it into a tensor, so its value became a constant"
         remedy = outside or _remedy_of_group(item.source, call.code_file)
+        if not remedy and break_with_tensor(after, call, before, entry):
+            return Classification(("SL312",), constant, False, Verdict.JUSTIFIED, NUMBER_ALONE)
         return Classification(("SL312",), constant, False, remedy=remedy)
-    if pin is not None and outside:
+    if pin is not None and (outside or (is_own_line(pin) and take_tensor(after, call, before, entry))):
         return Classification(("SL312",), sentence, False, remedy=outside)
     if pin is not None:
         sentence += f"; {by_whom(pin)} needs the exact value"
@@ -94,6 +94,12 @@ def _file_of(shortened: str, call: CompileFacts) -> str:
     return own if own.endswith(shortened) else shortened
 
 
+def is_own_line(pin: Specialization) -> bool:
+    """Whether a line of the user's needs the value of a float, and not one of a library."""
+    lines = pin.user_stack.frames
+    return bool(lines) and not is_library(lines[-1].file)
+
+
 def remedy_of_pinned_float(name: str, file: str) -> str:
     """What to do about a float whose exact value a line of ``file`` needs."""
     return _PINNED_BY_LIBRARY if is_library(file) else _PINNED_FLOAT.format(name=name)
@@ -104,9 +110,7 @@ def _goes_as_number(source: Source, call: CompileFacts) -> bool:
     statements = call.compile.graph.statements if call.compile.graph else ()
     slug = re.sub(r"\W+", "_", source).strip("_").lower()
     taken = (match for statement in statements if (match := _TAKEN_OUT.match(statement)))
-    names = [re.escape(match[1]) for match in taken if match[2].strip("_").lower() == slug]
-    patterns = [re.compile(_NUMBER_ONLY.format(name=name)) for name in names]
-    return any(pattern.search(statement.partition(";  ")[0]) for pattern in patterns for statement in statements)
+    return any(break_with_tensor(match[1], call) for match in taken if match[2].strip("_").lower() == slug)
 
 
 def _remedy_of_group(source: Source, file: str) -> str:

@@ -10,12 +10,15 @@ from shapelog.reading.payloads.source_names import Source, display_text, is_libr
 from shapelog.reading.records import Specialization
 from shapelog.recompiles.classification.floats import (
     FLOAT_BRANCH,
+    NUMBER_ALONE,
     is_constant_of_float,
     is_of_float,
+    is_own_line,
     is_rounded,
     lines_with,
     remedy_of_pinned_float,
 )
+from shapelog.recompiles.classification.number_operators import break_with_tensor, take_tensor
 from shapelog.recompiles.classification.pins import by_whom, remedy_of_pinned_int, specializer
 from shapelog.recompiles.classification.result import Classification, Classifier, made_outside, shown_guard
 from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE, unbacked
@@ -120,6 +123,9 @@ def _of_float(guard: _Guard) -> Classification | None:
     pin = _pin_of(guard) if _EQUAL_TO_FLOAT.fullmatch(guard.expression) else None
     source = Source(guard.names[0])
     outside = made_outside(source, lines_with(source, pin, guard.entry))
+    before, after = guard.expression.rpartition(" == ")[2], str(guard.call.numbers.get(guard.names[0], ""))
+    if pin is not None and is_own_line(pin) and take_tensor(before, guard.entry, after, guard.call):
+        return Classification(("SL312",), f"the float {source.display_name} changed: the cache entry requires {guard.shown}", False)
     if pin is not None and pin.user_stack.frames:
         sentence = f"{by_whom(pin)} needs the exact value of the float {source.display_name}: the cache entry requires {guard.shown}"
         remedy = outside or remedy_of_pinned_float(source.display_name, pin.user_stack.frames[-1].file)
@@ -134,7 +140,10 @@ def _of_float(guard: _Guard) -> Classification | None:
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, remedy)
     what = "its value" if guard.expression.startswith(f"{guard.names[0]} ==") else "the value computed from it"
     kept = f"PyTorch could not turn the float {floats} into a tensor, so {what} became a constant"
-    return Classification(("SL312",), f"{kept}: the cache entry requires {guard.shown}", False, remedy=outside)
+    sentence = f"{kept}: the cache entry requires {guard.shown}"
+    if not outside and break_with_tensor(before, guard.entry, after, guard.call):
+        return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, NUMBER_ALONE)
+    return Classification(("SL312",), sentence, False, remedy=outside)
 
 
 def _square_nested_tensor(guard: _Guard) -> Classification | None:
