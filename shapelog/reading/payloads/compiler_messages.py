@@ -74,6 +74,9 @@ _ON_PURPOSE = re.compile(r"(?:call_function|skip function) graph_break in (?:fil
 _OWN_BREAK = re.compile(r"\bgraph_break\b")
 _NUMBER_SETTING = "capture_scalar_outputs"
 MOVE_BRANCH = "Move this branch out of the compiled code: with capture_scalar_outputs, the graph would break at the branch itself."
+# Operators with an output whose size depends on data that PyTorch cannot trace with its setting for these, either (torch 2.13).
+_SHAPE_SETTING, _WITHOUT_KERNEL = "capture_dynamic_output_shape_ops", re.compile(r"\baten\.(?:_ctc_loss|linalg_lstsq)\b")
+MOVE_OPERATOR = f"Move this line out of the compiled code: with {_SHAPE_SETTING}, the operator would break the graph as well."
 # A class statement that Dynamo cannot trace, as that of an nn.Module.
 _CLASS_STATEMENT, _DEFINE_OUTSIDE = "Invalid call to __build_class__", "Define the class at module level."
 KEPT_APART = "Accept it: PyTorch breaks the graph here itself, so that this part has a graph of its own."
@@ -218,6 +221,8 @@ def compiler_message(text: str) -> CompilerMessage:
         hints = {KEPT_APART: None}
     elif stack and any(_NUMBER_SETTING in hint for hint in hints) and branches_on_number(stack[-1].code):
         hints = {MOVE_BRANCH: None}
+    elif _WITHOUT_KERNEL.search(first.explanation) and any(_SHAPE_SETTING in hint for hint in hints):
+        hints = {MOVE_OPERATOR: None}
     elif first.title == _CLASS_STATEMENT:
         hints = {_DEFINE_OUTSIDE: None}
     elif name := _builtin_of_python(first, stack):

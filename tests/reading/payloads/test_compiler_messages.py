@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, WRAPPED, compiler_message
+from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, MOVE_OPERATOR, WRAPPED, compiler_message
 from shapelog.reading.payloads.error_titles import in_words
 from shapelog.reading.payloads.python_tracebacks import exception_chain, user_stack
 from shapelog.reading.records import StackFrame
@@ -494,3 +494,16 @@ def test_the_object_that_only_the_context_has_is_in_the_explanation(explanation:
 def test_a_frame_may_have_lost_its_file_or_the_end_of_that(file: str) -> None:
     (last,) = compiler_message(f"no\n\nFX node stack trace:\n  File {file} line 13, in f\n    y = x.t() * w\n").stack
     assert last == StackFrame(file.strip('",'), 13, "f", "y = x.t() * w")
+
+
+@pytest.mark.parametrize(
+    ("operator", "helps"), [("_ctc_loss.Tensor", False), ("linalg_lstsq.default", False), ("masked_select.default", True)]
+)
+def test_the_setting_for_sizes_that_depend_on_data_is_no_help_for_an_operator_without_a_kernel_for_it(operator: str, helps: bool) -> None:
+    setting = "Enable tracing of dynamic shape operators with `torch._dynamo.config.capture_dynamic_output_shape_ops = True`"
+    text = (
+        "Graph break in user code at model.py:6\nGraph Break Reason: Dynamic shape operator\n"
+        f"  Explanation: Operator `aten.{operator}`'s output shape depends on input Tensor data.\n  Hint: {setting}\n"
+        f"\n  Developer debug context: aten.{operator}\n"
+    )
+    assert compiler_message(text).hints == ((setting,) if helps else (MOVE_OPERATOR,))
