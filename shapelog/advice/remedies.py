@@ -73,6 +73,8 @@ class _Removal(NamedTuple):
     marked: frozenset[str]
 
 
+# A change that names the sizes to be marked itself.
+_MARKS = ", and mark "
 _MADE_ANEW = (ONE_GRAPH_MODULE, SAME_CLASS)
 _COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
 FORBIDDEN_WITHOUT_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
@@ -139,7 +141,10 @@ class Remedies:
             cause for cause in causes[1:] if cause.verdict is Verdict.CODE and not cause.size_related and not _goes_with(causes[0], cause)
         )
         also = dict.fromkeys(self.of((item,), (cause,)).text for cause in needed)
-        return "; and ".join([text, *[other for other in also if other != text][:1]])
+        sizes = [cause for cause in causes[1:] if _is_marked_itself(cause) and not self._left_out.for_cause(cause)]
+        is_listed = all(cause.axis in self._by_name for cause in sizes)
+        marks = self._to_mark(sizes, with_entries=not is_listed) if _MARKS not in text else ""
+        return "; and ".join(filter(None, [text, *[other for other in also if other != text][:1], marks]))
 
     def _marks_without_graph(self, item: Recompile, causes: Sequence[Cause]) -> str:
         """All that varied in a call of which there is no graph, where several marks are all that it takes; "" for any other."""
@@ -257,10 +262,10 @@ class Remedies:
         listed = _what_to_set(list(suggestions.values())) if suggestions else ""
         return "; and ".join(filter(None, (instead, self._to_mark(others, ", too"), of_forward, listed)))
 
-    def _to_mark(self, causes: Sequence[Cause], more: str = "") -> str:
+    def _to_mark(self, causes: Sequence[Cause], more: str = "", with_entries: bool = True) -> str:
         """Marks on all of this, and the entries for them, whether the list for this trace has these or not."""
         subjects = [*(f"the int {cause.source.display_name}" for cause in causes if cause.is_int), *_sizes_of(causes)]
-        listed = entries(map(mark_for, causes), self._version)
+        listed = entries(map(mark_for, causes), self._version) if with_entries else ()
         return f"mark {enumerated(subjects)} as dynamic{more}{f': {_to_add(listed)}' if listed else ''}" if subjects else ""
 
     def _int_to_list(self, rule: Rule, cause: Cause) -> str:

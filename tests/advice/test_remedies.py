@@ -166,7 +166,7 @@ def test_a_recompile_that_the_mark_does_not_remove_has_the_remedy_of_its_other_c
     made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8, dtype="torch.float64")), compiled("0/2", tensor(14, 8)))
     alerts = collect_alerts(make.report(made), Repository()).alerts
     sizes = next(alert for alert in alerts if alert.rule.code == "SL101")
-    assert sizes.helps == (f"0/2: {WHOLE}", f"0/1: {RULES['SL301'].remedy} (SL301)")
+    assert sizes.helps == (f"0/2: {WHOLE}", f"0/1: {RULES['SL301'].remedy}; and mark dim 0 of x as dynamic (SL301)")
 
 
 def test_a_mark_on_a_size_is_no_remedy_for_another_layout() -> None:
@@ -676,3 +676,9 @@ def test_what_each_call_makes_anew_is_what_to_change_first() -> None:
         guards = guard_tree(tensor_match(), own, guard_manager("L['pruned']", check, type=kind))
         made += compiled(f"0/{number}", tensor(10, 8), guards=guards, reasons=("0/0: len(groups) == 1",) if number else ())
     assert remedy(made).text.startswith("create the GraphModule once")
+
+
+def test_where_the_code_has_to_change_a_size_that_changed_too_is_named_with_its_entry() -> None:
+    """A mark alone would save nothing, so the list does not have it."""
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8, dtype="torch.float64")))
+    assert remedy(made) == Remedy(RULES["SL301"], f"{RULES['SL301'].remedy}; and {WHOLE}")
