@@ -217,23 +217,29 @@ def compiler_message(text: str) -> CompilerMessage:
     if not hints:
         hints = dict.fromkeys(inline_hints(" ".join(body.split()) if body.startswith(VIOLATED) else body))
     urls = _URL.findall(text) or _INLINE_URL.findall(text)
-    if stack and _OWN_BREAK.search(first.title) and is_torch(stack[-1].file):
-        hints = {KEPT_APART: None}
-    elif stack and any(_NUMBER_SETTING in hint for hint in hints) and branches_on_number(stack[-1].code):
-        hints = {MOVE_BRANCH: None}
-    elif _WITHOUT_KERNEL.search(first.explanation) and any(_SHAPE_SETTING in hint for hint in hints):
-        hints = {MOVE_OPERATOR: None}
-    elif first.title == _CLASS_STATEMENT:
-        hints = {_DEFINE_OUTSIDE: None}
-    elif name := _builtin_of_python(first, stack):
-        hints = {_CALL_OUTSIDE: None, **{hint: None for hint in hints if name.startswith("<") and hint.startswith(_OF_EXTENSION)}}
+    fitting = _fitting(tuple(hints), first, stack)
     if (lowered := _LOWERED.search(body)) and lowered[1] not in first.title:
         first = first._replace(title=f"{first.title} (while lowering {lowered[1]})")
-    title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (CPP_STACK.sub("", first.title), first.explanation, *hints))
+    title, why, *helps = (_AT_ADDRESS.sub("", part) for part in (CPP_STACK.sub("", first.title), first.explanation, *fitting))
     helps = [_WITHOUT_CONFIG.sub(r"\1.config.\2 = ", hint) for hint in helps]
     return CompilerMessage(
         title=title, explanation=why, hints=tuple(dict.fromkeys(helps)), url=urls[0] if urls else "", stack=stack, is_in_loop=is_in_loop
     )
+
+
+def _fitting(hints: tuple[str, ...], message: CompilerMessage, stack: Sequence[StackFrame]) -> tuple[str, ...]:
+    """What to do about a break: PyTorch's hints, or another one where these do not fit what the user's line does."""
+    if stack and _OWN_BREAK.search(message.title) and is_torch(stack[-1].file):
+        return (KEPT_APART,)
+    if stack and any(_NUMBER_SETTING in hint for hint in hints) and branches_on_number(stack[-1].code):
+        return (MOVE_BRANCH,)
+    if _WITHOUT_KERNEL.search(message.explanation) and any(_SHAPE_SETTING in hint for hint in hints):
+        return (MOVE_OPERATOR,)
+    if message.title == _CLASS_STATEMENT:
+        return (_DEFINE_OUTSIDE,)
+    if name := _builtin_of_python(message, stack):
+        return (_CALL_OUTSIDE, *[hint for hint in hints if name.startswith("<") and hint.startswith(_OF_EXTENSION)])
+    return hints
 
 
 def message_of_break(text: str) -> str:
