@@ -7,6 +7,7 @@ from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guards.comments import place_of
 from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.source_names import display_text
 from shapelog.recompiles.branches import index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classification.result import shown_guard
@@ -22,6 +23,7 @@ from shapelog.recompiles.reuse.obstacles import (
     pinning_operator,
     statically_marked_dim,
     tied_stride,
+    would_share_symbol,
 )
 from shapelog.recompiles.reuse.refused_calls import is_known_by_limit
 from shapelog.recompiles.reuse.similar import has_operations, similar
@@ -129,6 +131,10 @@ def _blocked_by_layout(nearest: EntryDifference, compile: Compile, table: FactTa
     tied = broken_base_tie(nearest, table, compile)
     if tied:
         return "SL317", "marking is not enough: {} was a view of {} when this was compiled, and no longer is".format(*tied)
+    shared = would_share_symbol(nearest, table, compile)
+    if shared:
+        one, other = map(display_text, shared)
+        return "SL105", f"marking is not enough: {one} and {other} were equal when this was compiled, so that they would share a symbol"
     tensor = _moved_alone(nearest, table, compile)
     if tensor:
         return (

@@ -201,6 +201,33 @@ def test_an_offset_that_is_a_constant_in_the_entry_is_not_checked(offsets: tuple
     assert needs(made) == [{X0}]
 
 
+def columns(*calls: tuple[int, int, int]) -> bytes:
+    """Column ``at`` of a mask of so many rows and steps, and of scores with five values in each step."""
+    made = trace()
+    for number, (rows, steps, at) in enumerate(calls):
+        mask = tensor(rows, stride=[steps], storage_offset=at)
+        made += compiled(f"0/{number}", mask, tensor(rows, 5, source="L['y']", stride=[5 * steps, 1], storage_offset=5 * at))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("first", "is_served"),
+    [((4, 6, 1), True), ((4, 5, 1), False), ((4, 10, 2), False), ((4, 5, 0), True)],
+    ids=["all differ", "a stride and an offset", "in the third column", "offsets of 0"],
+)
+def test_strides_and_offsets_that_were_equal_would_share_a_symbol(first: tuple[int, int, int], is_served: bool) -> None:
+    """``f(mask[:, t], scores[:, t])`` with as many steps as values (torch 2.13); the sizes that are marked share none."""
+    made = columns(first, (7, 8, 1))
+    assert bool(calls(made)[-1].routes) is is_served
+    recompile = last_recompile(made)
+    assert (recompile.verdict is Verdict.MARKING) is is_served
+    shared = (
+        "marking is not enough: x.stride()[0] and y.storage_offset() were equal when this was compiled, so that they would share a symbol"
+    )
+    assert (recompile.why_not_markable, recompile.blocking_rule) == (("", "") if is_served else (shared, "SL105"))
+    assert bool(calls(columns(first, (first[0] + 3, *first[1:])))[-1].routes)  # they are equal in this call as well
+
+
 @pytest.mark.parametrize("batch", [2, 1])
 def test_strides_that_an_entry_ties_to_symbolic_sizes_stay_tied(batch: int) -> None:
     """A window that is full is a slice of seven rows with six of them; before, it was a tensor of its own."""

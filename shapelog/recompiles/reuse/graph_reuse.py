@@ -21,6 +21,7 @@ from shapelog.recompiles.reuse.obstacles import (
     moved_to_start,
     pinning_operator,
     tied_stride,
+    would_share_symbol,
 )
 from shapelog.recompiles.reuse.pinned_ints import PinnedInts
 from shapelog.recompiles.reuse.refused_calls import static_again
@@ -97,7 +98,7 @@ class GraphReuse:
         is_tied = broken_stride_tie(difference, table, compile) or tied_stride(difference, table, compile)
         if is_tied or moved_to_start(difference, table, compile) or index_of(difference, known, call):
             return None
-        if broken_base_tie(difference, table, compile):
+        if broken_base_tie(difference, table, compile) or would_share_symbol(difference, table, compile):
             return None
         # A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards
         # hold for the entry's call, that call makes the same graph once it is marked. A graph that broke only here broke because of that.

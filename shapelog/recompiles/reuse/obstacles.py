@@ -1,6 +1,7 @@
 """What keeps a call and an earlier one from one graph although all that separates them is about sizes."""
 
 import re
+from itertools import pairwise
 
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.guards.expressions import integer
@@ -11,7 +12,7 @@ from shapelog.recompiles.constant_arguments import pinned_by
 from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.reuse.held_guards import in_guards
 from shapelog.recompiles.reuse.similar import similar
-from shapelog.recompiles.strides import broken_tie
+from shapelog.recompiles.strides import broken_tie, is_free
 from shapelog.rules import any_blocks_marking
 
 # A size of 0 or 1 in what a failed guard compares: "q.size()[0] = 1, k.size()[0] = 14", "10 and 1".
@@ -118,6 +119,27 @@ def moved_to_start(difference: EntryDifference, table: FactTable, compile: Compi
         if cause.is_size and before and after and after.storage_offset < FIRST_SYMBOLIC <= before.storage_offset:
             return source.display_name
     return ""
+
+
+def would_share_symbol(difference: EntryDifference, table: FactTable, compile: Compile) -> tuple[str, str] | None:
+    """Two strides or storage offsets that were equal in the entry, would share a symbol once their tensors are marked, and differ in this
+    call; None without such a pair.
+
+    Those of 2 or more that do not follow from sizes have symbols, one for each number; marked sizes share none. A tensor that has symbols
+    in the entry is left out, as the guards of that show what they share.
+    """
+    entry, call = table.of(difference.entry), table.of(compile)
+    symbolic = {part.tensor for symbol in difference.entry.symbols if (part := symbol.source.tensor_part)}
+    by_value: dict[object, list[str]] = {}
+    for source in _symbolic_dims(difference).keys() - symbolic:
+        tensor = entry.input(source)
+        dims = [dim for dim in range(len(tensor.stride)) if is_free(source, dim, entry)] if tensor else []
+        for name in (f"{source.canonical}.storage_offset()", *(f"{source.canonical}.stride()[{dim}]" for dim in dims)):
+            value = entry.numbers.get(name)
+            if isinstance(value, int) and value >= FIRST_SYMBOLIC and name in call.numbers:
+                by_value.setdefault(value, []).append(name)
+    pairs = (pair for names in by_value.values() for pair in pairwise(sorted(names)))
+    return next((pair for pair in pairs if call.numbers[pair[0]] != call.numbers[pair[1]]), None)
 
 
 def branch_of_call(difference: EntryDifference, table: FactTable, compile: Compile) -> str:
