@@ -18,7 +18,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.recompiles.classification.floats import is_compared_with_tensor
 from shapelog.recompiles.classification.sizes import EXPANDED, EXPANDED_IN_BACKWARD
 from shapelog.recompiles.classification.tensors import COPY_OF_VIEW
-from shapelog.recompiles.classify import classify, takes_what_autograd_passes
+from shapelog.recompiles.classify import classify
 from shapelog.recompiles.consequences.separate import separate
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
@@ -362,7 +362,7 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
         sentence = f"only the stride of a dimension of size 1 of {name} changed, which PyTorch guards anyway{strides}"
         if layouts[1] and 0 in layouts[1].sizes:
             sentence = f"only the strides of {name} changed, which PyTorch guards although it has no elements{strides}"
-    if expanded[0] == expanded[1] and takes_what_autograd_passes(call):
+    if expanded[0] == expanded[1] and call.takes_what_autograd_passes:
         own_remedy = _LAYOUT_OF_FORWARD
     return cause._replace(
         source=source,

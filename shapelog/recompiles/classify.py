@@ -4,7 +4,7 @@ import re
 
 from shapelog.model.compile import resumed_by
 from shapelog.reading.payloads.properties import GRAD_MODE, Kind
-from shapelog.reading.payloads.source_names import Source, display_text, is_torch
+from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.classification import containers, objects, shape_guards, sizes, state, tensors, values
 from shapelog.recompiles.classification.result import (
     FORWARD_TYPES,
@@ -87,7 +87,7 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         if not (before or after):  # older versions name what changed alone
             words = words.replace(" from {before} to {after}", "")
         sentence = words.format(name=name, before=before or "one value", after=after or "another")
-        found = Classification((code,), sentence, remedy=_OF_FORWARD.get(item.prop.kind, "") if takes_what_autograd_passes(call) else "")
+        found = Classification((code,), sentence, remedy=_OF_FORWARD.get(item.prop.kind, "") if call.takes_what_autograd_passes else "")
         return _of_gradients(found, item, entry, call) if item.prop.kind is Kind.REQUIRES_GRAD else found
     if not item.source:
         return state.global_state(item, entry, call)
@@ -110,11 +110,6 @@ def _of_branch_on_type(found: Classification, item: Violation, entry: CompileFac
         return found
     is_other = have_other_graphs(entry, call) or compute_with_other_numbers(entry, call)
     return found._replace(verdict=Verdict.JUSTIFIED, remedy=_EACH_TYPE) if is_other else found
-
-
-def takes_what_autograd_passes(call: CompileFacts) -> bool:
-    """Whether it is the graph of a backward pass, or what PyTorch calls in one, as for a custom function."""
-    return call.is_of_captured_graph or (call.is_in_backward and is_torch(call.code_file))
 
 
 def _of_gradients(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:

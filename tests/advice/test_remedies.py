@@ -533,7 +533,7 @@ def test_the_marks_of_a_backward_pass_that_the_list_has_are_not_all_that_it_need
     made = trace()
     for number, rows in enumerate((10, 12)):
         tensors = [tensor(rows, 8, source=f"L['inputs'][{place}]") for place in (0, 1)]
-        made += compiled(f"!0/3/{number}", *tensors, name="forward", line=9)
+        made += compiled(f"!0/3/{number}", *tensors, name="forward", file="<eval_with_key>.5", line=9)
     report, recompile = last(made)
     listed = [item for item in advise(explain(made)).suggestions if item.source == "L['inputs'][1]"]
     found = Remedies(report.trace.version, listed).of((recompile,), recompile.causes).text

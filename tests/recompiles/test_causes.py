@@ -4561,3 +4561,11 @@ def test_the_keys_that_a_dict_gained_or_lost_are_named_where_all_are_guarded(bef
     plural = "" if len(before) == 1 else "s"
     sentence = f"the dict d had {len(before) or 'no'} key{plural} and now has {len(after)}{named}"
     assert last_recompile(two(*trees, f"len(d) == {len(before)}" if before else "not d")).causes[0].sentence == sentence
+
+
+@pytest.mark.parametrize(("file", "is_passed"), [("<eval_with_key>.5", True), ("/srv/app/hooks.py", False)])
+def test_only_what_autograd_passes_is_marked_in_the_forward_pass(file: str, is_passed: bool) -> None:
+    """A function of the user's that a hook calls takes inputs that can be marked."""
+    calls = [compiled(f"!0/3/{number}", tensor(rows, 8), name="forward", file=file, line=9) for number, rows in enumerate((10, 12))]
+    (cause,) = make.report(trace(*calls)).recompiles[0].causes
+    assert cause.own_remedy.startswith("mark the sizes that vary in the inputs of the forward pass") is is_passed

@@ -56,7 +56,7 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     is_zero_one = "SL104" in codes and not codes_of_pin
     if is_zero_one:
         words = ""  # what a size of 0 or 1 is tied to makes no difference
-    remedy = MARK_FORWARD if call.compile.id.autograd is not None else ""  # the user does not pass its inputs
+    remedy = MARK_FORWARD if call.takes_what_autograd_passes else ""  # the user does not pass its inputs
     if is_zero_one and (remedy or is_parameter(item, entry, call)):
         remedy = _OWN_GRAPH
     elif is_zero_one and (item.actual in (0, 1) or item.source.is_unnamed):  # the first call had another size

@@ -18,7 +18,7 @@ from shapelog.reading.payloads.guards.leaves import Fact, Key
 from shapelog.reading.payloads.guards.tree import GuardTree
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.sizes_as_tensors import SizeAsTensor, sizes_as_tensors
-from shapelog.reading.payloads.source_names import Source, is_dynamo, without_locals
+from shapelog.reading.payloads.source_names import Source, is_dynamo, is_torch, without_locals
 from shapelog.reading.records import Input, Specialization, Symbol
 from shapelog.recompiles.constant_arguments import Pinned, pinned_numbers
 from shapelog.recompiles.facts.facts_in_reasons import types_in_reasons
@@ -95,6 +95,11 @@ class CompileFacts:
     def is_of_captured_graph(self) -> bool:
         """Whether its code is the graph of a backward pass that compiled autograd made, to which the user passes nothing."""
         return self.is_in_backward and self.code_file.startswith("<eval_with_key>")
+
+    @property
+    def takes_what_autograd_passes(self) -> bool:
+        """Whether it is the graph of a backward pass, or what PyTorch calls in one, as for a custom function."""
+        return self.is_of_captured_graph or (self.is_in_backward and is_torch(self.code_file))
 
     def number(self, key: Key) -> int | None:
         """A size or int of the call, None where that is not known."""
