@@ -20,6 +20,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.facts.compile_facts import CompileFacts
+from shapelog.recompiles.strides import is_free_stride
 
 # The size of a dimension in which the rows of a nested tensor differ.
 _NESTED_INT = re.compile(r"j\d+")
@@ -367,7 +368,7 @@ def _unequal_pairs(entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice,
     equal = ([name for name in shape.parsed.names if _shares_symbol(name)] for shape in shapes if shape.is_duck_shape)
     for members in connected(equal):
         by_size = grouped(sorted(members), call.numbers.get)
-        marks = [[None if _cannot_be_marked(name) else _mark_of(Source(name), call) for name in names] for names in by_size.values()]
+        marks = [[None if _cannot_be_marked(name, entry) else _mark_of(Source(name), call) for name in names] for names in by_size.values()]
         if len(members) > _MOST_PAIRED:
             marks.remove(max(marks, key=len))
             pairs: Iterable[tuple[Mark | None, ...]] = ((mark,) for same in marks for mark in same)
@@ -389,8 +390,8 @@ def _pinned_by(shape: ShapeGuard) -> str:
     return names[0] if len(names) == 1 and shape.parsed.is_equation else ""
 
 
-def _cannot_be_marked(name: str) -> bool:
-    return name.endswith(_OFFSET) or _BASE in name
+def _cannot_be_marked(name: str, entry: CompileFacts) -> bool:
+    return name.endswith(_OFFSET) or _BASE in name or is_free_stride(name, entry)
 
 
 def _shares_symbol(name: str) -> bool:

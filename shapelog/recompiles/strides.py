@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from shapelog.reading.payloads.properties import RANK, size, stride
+from shapelog.reading.payloads.properties import RANK, Kind, size, stride
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 
@@ -118,6 +118,12 @@ def is_free(source: Source, dim: int, entry: CompileFacts) -> bool:
     own = found.strides[dim]
     inner = [extent for other, extent in enumerate(found.extents) if other > dim or (other < dim and found.strides[other] != own)]
     return own not in (0, 1, *inner)
+
+
+def is_free_stride(name: str, entry: CompileFacts) -> bool:
+    """Whether a name in a guard, ``L['x'].stride()[0]``, is that of a stride that no mark ties to a size."""
+    part = Source(name).tensor_part
+    return part is not None and part.prop.kind is Kind.STRIDE and is_free(part.tensor, part.dim, entry)
 
 
 def dims_of_bases(view: Source, entry: CompileFacts, call: CompileFacts) -> tuple[int, int] | None:

@@ -1799,6 +1799,27 @@ def test_two_storage_offsets_that_were_equal_at_first_cannot_be_marked() -> None
     assert cause.own_remedy.endswith("offsets cannot be marked")
 
 
+@pytest.mark.parametrize(
+    ("strides", "columns", "words"),
+    [((6, 9), 1, "a storage offset and a stride"), ((6, 8), 6, "a size and a storage offset")],
+    ids=["of a column", "of a whole tensor"],
+)
+def test_a_stride_that_follows_from_no_size_cannot_be_marked_either(strides: tuple[int, int], columns: int, words: str) -> None:
+    """A column ``a[:, n]`` and a slice ``b[m:]``; the stride of a whole tensor is a size of it, which a mark gives a symbol of its own."""
+    guard = "L['y'].storage_offset() == L['x'].stride()[0]  # duck sizing added this equality because these variables had the same size 6"
+    made = trace()
+    for number, (step, offset) in enumerate(zip(strides, (6, 7), strict=True)):
+        x = tensor(10, stride=[step]) if columns == 1 else tensor(10, step)
+        free = tensor_match(size=(None,) * len(x.size), stride=(None, 1)[: len(x.size)])
+        tree = guard_tree(free, tensor_match("L['y']", size=(None, 8)), shapes=() if number else (guard,))
+        made += compiled(f"0/{number}", x, tensor(12, 8, source="L['y']", storage_offset=offset), guards=tree)
+    recompile = last_recompile(made)
+    cause = next(cause for cause in recompile.causes if cause.codes == ("SL103",))
+    assert cause.sentence.startswith(f"{words} were equal when this was compiled, ")
+    assert cause.own_remedy.endswith(": strides and offsets cannot be marked") is (columns == 1)
+    assert (recompile.verdict is Verdict.CODE) is (columns == 1)
+
+
 def test_the_base_of_a_view_cannot_be_marked() -> None:
     guard = "L['x']._base.size()[0] == L['x'].size()[1]"
     tree = guard_tree(tensor_match(size=(4, None)), shapes=(f"{guard}  # (unknown var s83, please file a bug)",))

@@ -25,13 +25,13 @@ from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE,
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.int_usage import compares_nothing
-from shapelog.recompiles.strides import same_order
+from shapelog.recompiles.strides import is_free_stride, same_order
 from shapelog.rules import Verdict
 from shapelog.text import shorten
 
 _ZERO_ONE = "0/1 specialization"
 _FROM_START = "clone() the slice or view before the call, or accept the extra graph (PyTorch always specializes on 0 and 1)"
-_OWN_OFFSETS = "clone() these slices or views, or set torch.fx.experimental._config.use_duck_shape = False: offsets cannot be marked"
+_OWN_NUMBERS = "clone() these slices or views, or set torch.fx.experimental._config.use_duck_shape = False: {numbers} cannot be marked"
 _MARK_OF_VIEW = (
     "mark dim {} of {} as dynamic, or set torch.fx.experimental._config.use_duck_shape = False: it is a view, whose base cannot be marked"
 )
@@ -99,13 +99,18 @@ def shape_guard(item: Violation, name: str, entry: CompileFacts, call: CompileFa
 def _duck_shape(guard: _Guard) -> Classification | None:
     if not guard.shape.is_duck_shape:
         return None
-    offsets = [name for name in guard.names if name.endswith(".storage_offset()")]
-    are_all = 0 < len(offsets) == len(guard.names)
-    what = "two storage offsets" if are_all else "a size and a storage offset" if offsets else "two sizes"
+    kinds = {_kind_of_number(name, guard.entry) for name in guard.names}
+    what = " and ".join(f"a {kind}" for kind in sorted(kinds)) if len(kinds) > 1 else f"two {kinds.pop()}s"
     sentence = f"{what} were equal when this was compiled, so PyTorch used one symbol for both: {guard.shown}"
-    if are_all:
-        return Classification(("SL103",), sentence, False, Verdict.CODE, _OWN_OFFSETS)
+    if "size" not in what:
+        numbers = "strides and offsets" if "stride" in what else "offsets"
+        return Classification(("SL103",), sentence, False, Verdict.CODE, _OWN_NUMBERS.format(numbers=numbers))
     return Classification(("SL103",), sentence, True, remedy=_of_view(guard))
+
+
+def _kind_of_number(name: str, entry: CompileFacts) -> str:
+    """What a name in a guard is; a stride that is tied to a size counts as one."""
+    return "storage offset" if name.endswith(".storage_offset()") else "stride" if is_free_stride(name, entry) else "size"
 
 
 def _of_view(guard: _Guard) -> str:
