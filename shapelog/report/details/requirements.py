@@ -1,5 +1,6 @@
 """What a call has to have for a cache entry to serve it: the guards of the entry, as its user would write them."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ _PLAIN_TENSORS = ("Tensor", "Parameter")
 _EQUAL = frozenset((Kind.VALUE, Kind.PLAIN_VALUE))
 # Of many objects: a module has one for each of its parts.
 _OBJECTS = frozenset((Kind.TYPE, Kind.ID))
+_ANY_INT = re.compile(rf"-{2**63} <= [^<>=]*")
 _OF_CODE = ".__defaults__", ".__kwdefaults__", ".__closure__"
 _DEFAULT_DEVICE = "utils_device.CURRENT_DEVICE"  # until torch 2.3
 _Facts = Mapping[Property, Fact]
@@ -71,7 +73,7 @@ def requirements_of(compile: Compile) -> Requirements | None:
         each=(
             *[Requirement(source, f"{source.display_name}: {_tensor(source, facts, symbols)}") for source, facts in inputs.items()],
             *_aliases(tree, inputs),
-            *[Requirement(Source(), display_text(shape.expression), place_of(shape.comment)) for shape in tree.shapes],
+            *_conditions(tree),
             *sorted(_values(tree, of_source), key=_comes_late),
         ),
         rest=tuple(_rest(of_source)),
@@ -137,6 +139,13 @@ def _aliases(tree: GuardTree, tensors: Iterable[Source]) -> Iterator[Requirement
         names = ", ".join(second.display_name for _, second in pairs)
         if first in tensors or any(second in tensors for _, second in pairs):
             yield Requirement(first, f"{first.display_name} is the same tensor as {names}")
+
+
+def _conditions(tree: GuardTree) -> Iterator[Requirement]:
+    """The expressions over sizes and ints, without the range of all ints, which torch 2.4 writes."""
+    for shape in tree.shapes:
+        if not _ANY_INT.fullmatch(shape.expression):
+            yield Requirement(Source(), display_text(shape.expression), place_of(shape.comment))
 
 
 def _values(tree: GuardTree, of_source: Mapping[Source, _Facts]) -> Iterator[Requirement]:

@@ -69,6 +69,7 @@ def test_what_a_call_brings_comes_before_what_code_has(tmp_path: Path) -> None:
         manager("L['f'].__defaults__[0]", "EQUALS_MATCH: L['f'].__defaults__[0] == 5"),
         manager("L['self'].p", "EQUALS_MATCH: L['self'].p == 0.5  # return F.dropout(x)  # nn/modules/dropout.py:73 in forward"),
         manager("L['k']", "EQUALS_MATCH: L['k'] == 3  # return x * k  # app/net.py:8 in forward"),
+        "+- LAMBDA_GUARD: -9223372036854775808 <= L['n']\n",  # torch 2.4
         "+- LAMBDA_GUARD: L['x'].size()[0] <= 30  # if len(x) <= 30:  # app/net.py:9 in forward\n",
         tensor("L['x']", "None", "1"),
     )
