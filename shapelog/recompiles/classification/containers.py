@@ -34,8 +34,9 @@ _SIZE = "torch.Size"
 _OF_A_SHAPE = "accept one graph for each number of dimensions: the items are the sizes of a tensor, and that number cannot be dynamic"
 # A call that takes a list with an item for each dim, or all items of it.
 _TAKES_SHAPE = (
-    r"(?:\btorch\.(?:zeros|ones|empty|full|rand|randn)|\bmake_tensor|\.(?:new_(?:zeros|ones|empty|full)|view|reshape|expand|permute|repeat))"
-    r"\((?:\(?\*|tuple\(|list\()?"
+    r"(?:(?:\btorch\.(?:zeros|ones|empty|full|rand|randn)|\bmake_tensor|\.(?:new_(?:zeros|ones|empty|full)|view|reshape|expand|permute|repeat"
+    r"|tile|broadcast_to|as_strided))\(|\btorch\.(?:reshape|permute|tile|broadcast_to|as_strided)\(\w{1,80}, |\.as_strided\(\w{1,80}, )"
+    r"(?:\(?\*|tuple\(|list\()?"
 )
 _SAME_NUMBER = "pass the same number of these in every call, or accept one graph for each number: the code passes them on as arguments"
 _AS_ONE_TENSOR = "pass the floats as one tensor or array, whose size can be dynamic"
