@@ -318,6 +318,22 @@ def test_what_requires_grad_comes_from_a_graph_that_is_trained(
     assert origins(made, "L['h']") == expected
 
 
+@pytest.mark.parametrize(("other", "expected"), [({"requires_grad": True, "is_leaf": False}, (X,)), ({}, ())], ids=["a prediction", "data"])
+def test_what_requires_grad_is_apart_from_what_a_graph_returned_under_no_grad(other: dict[str, bool], expected: tuple[Mark, ...]) -> None:
+    """The target that a teacher made, which the loss takes with a prediction of the same sizes."""
+    made, state = make.trace(), global_state(grad_mode=False)
+    for number, (rows, dim) in enumerate(((10, "10"), (12, "s77"))):
+        symbols = [("s77", rows, "L['x'].size()[0]")] if number else ()
+        graph = returning(f'h: "f32[{dim}, 8][8, 1]cpu"', inputs=BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"')
+        guards = guard_tree(tensor_match(size=(None if number else rows, 8)), state)
+        made += make.compile(f"0/{number}", make.tensor(rows, 8), name="teacher", graph=graph, symbols=symbols, guards=guards)
+        passed = make.tensor(rows, 8, source="L['h']"), make.tensor(rows, 8, source="L['p']", **other)
+        made += make.compile(f"1/{number}", *passed, name="loss")
+        made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
+    assert origins(made, "L['h']") == expected
+    assert origins(made, "L['p']") == ()
+
+
 @pytest.mark.parametrize(("fx", "dtype", "expected"), [("b8", "bool", (X,)), ("i64", "int64", (X,)), ("bf16", "bfloat16", ())])
 def test_a_graph_that_is_trained_returns_bools_and_ints_without_a_history(fx: str, dtype: str, expected: tuple[Mark, ...]) -> None:
     """A mask of what is no padding, returned with the encoded text. A float without a history is another tensor."""

@@ -214,7 +214,9 @@ class PassedTensors:
         looks = self.outputs.dims_by_look_of(maker)
         outputs = looks.get((tensor.size, tensor.dtype), [])
         inputs = [
-            item for item in self.outputs.inputs_of(compile).like(tensor) if not (item.is_part and (item.base_size, item.dtype) in looks)
+            item
+            for item in self.outputs.inputs_of(compile).like(tensor)
+            if _may_be_of(item, maker) and not (item.is_part and (item.base_size, item.dtype) in looks)
         ]
         if tensor not in inputs or len(inputs) > len(outputs) or link(maker, compile, tensor.source) is not Link.DIRECT:
             return ()
@@ -243,9 +245,13 @@ class PassedTensors:
         return tuple(dict.fromkeys(other for mark in marks for other in (mark, *sorted(equal.get(mark, ())))))
 
     def _may_come_from(self, makers: Sequence[Compile], compile: Compile, tensor: Input) -> list[Input]:
-        """The inputs that look like one, itself included, without those of which the lines show that no maker returned them."""
+        """The inputs that look like one, itself included, without those that no maker returned, by the lines or as autograd knows them."""
         like = self.outputs.inputs_of(compile).like(tensor)
-        return [item for item in like if item is tensor or any(link(maker, compile, item.source) is not Link.NONE for maker in makers)]
+        return [
+            item
+            for item in like
+            if item is tensor or any(_may_be_of(item, maker) and link(maker, compile, item.source) is not Link.NONE for maker in makers)
+        ]
 
     def _changes(self, frame: Frame, source: Source) -> list[_Change]:
         """The compiles in which a tensor has other sizes than in the one before that took it, and what was made between the two."""
