@@ -135,6 +135,21 @@ def test_each_int_on_a_line_that_breaks_only_where_one_is_symbolic_may_break_it(
     assert [item.mark.source.display_name for item in chosen(made).left_out] == sorted(names)
 
 
+def test_a_call_without_the_int_shows_nothing_of_a_line_that_breaks_with_any_int() -> None:
+    """Where it is None, the code took another path."""
+    text = "Graph break in user code at /srv/app/model.py:7\nGraph Break Reason: no tensor\nUser code traceback:\n"
+    text += '  File "/srv/app/model.py", line 7, in f\n    check(n)\n'
+    broken = [make.artifact("dynamo_graph_break_reason", text, id=f"0/{number}") for number in (0, 1)]
+    first, last = (guard_tree(tensor_match(), equals_match("L['n']", value)) for value in (3, None))
+    made = trace(
+        compiled("0/0", tensor(10, 8), guards=first) + broken[0],
+        compiled("0/1", tensor(10, 8), guards=guard_tree(tensor_match()), symbols=(("s0", "5", "L['n']"),), reasons=["0/0: L['n'] == 3"])
+        + broken[1],
+        compiled("0/2", tensor(10, 8), guards=last, reasons=["0/1: ___check_type_id(L['n'], 1)", "0/0: L['n'] == 3"]),
+    )
+    assert chosen(made).left_out == ()
+
+
 @pytest.mark.parametrize("line", ["for _ in range(k):", "width = x.size(k)", "y = x * x.stride(dim=k)"])
 def test_an_int_that_pins_a_loop_or_picks_a_dim_is_nothing_to_mark(line: str) -> None:
     made = trace(int_values(3, 4, comment=code_comment(7, line)))
