@@ -11,6 +11,7 @@ from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.mark_dynamic_code import mark_line
 from shapelog.advice.marks import Mark, mark_at
 from shapelog.advice.replay import Marks, Replay
+from shapelog.advice.routes import Route
 from shapelog.advice.savings import Savings
 from shapelog.advice.source_index import SourceIndex
 from shapelog.grouping import grouped
@@ -111,14 +112,20 @@ def _widening(replayed: Replay, chosen: Marks) -> Iterator[Mark]:
     the code needs equal to one of them are marked with it: where one is static, all are.
     """
     listed = {mark.source for mark in chosen}
+    found: list[tuple[Compile, Route, set[Mark]]] = []
     for plan in replayed.plans:
         for index, route in plan.served(chosen).items():
             narrowed = {mark_at(source) for source in route.narrows(chosen)}
             sizes = (mark for mark in narrowed if not mark.is_int and (mark.source.view_of_base or mark.source) in listed)
-            found = {mark for mark in sizes if mark.source.view_of_base or _has_several(plan.frame, mark)}
-            equal = equal_sizes(plan.calls[index].compile, by_code=True) if found else {}
-            yield from found
-            yield from (other for mark in found for other in equal.get(mark, ()) if other in narrowed)
+            wider = {mark for mark in sizes if mark.source.view_of_base or _has_several(plan.frame, mark)}
+            if wider:
+                found.append((plan.calls[index].compile, route, wider))
+    own = frozenset(mark for _, _, wider in found for mark in wider)
+    yield from own
+    for compile, route, wider in found:
+        equal = equal_sizes(compile, by_code=True)
+        narrowed = {mark_at(source) for source in route.narrows(chosen | own)}  # some follow from what is marked now
+        yield from (other for mark in wider for other in equal.get(mark, ()) if other in narrowed)
 
 
 def _has_several(frame: Frame, mark: Mark) -> bool:

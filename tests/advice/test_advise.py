@@ -439,6 +439,45 @@ def test_what_the_code_needs_equal_to_such_a_dim_is_listed_with_it() -> None:
     assert found == {"L['x']": ((0, 1), ("0/2",)), "L['t']": ((0,), ("0/2",))}
 
 
+def test_what_the_code_needs_equal_to_such_a_dim_is_not_listed_where_a_mark_makes_it_dynamic() -> None:
+    """The steps are what another function returned, which takes a tensor with as many columns."""
+    tied = "L['t'].size()[0] == L['x'].size()[1]  " + code_comment(6, "t * torch.ones(x.shape[1])")
+    made = trace()
+    for number, (rows, columns) in enumerate(((10, 9), (10, 8), (12, 9))):
+        is_other, is_dynamic = number == 1, number == 2
+        dims = ("s77", "s78") if is_dynamic else (str(rows), str(columns))
+        sizes = (None, None) if is_dynamic else (rows, columns)
+        inputs = f'L_z_: "f32[{dims[0]}, {dims[1]}][{dims[1]}, 1]cpu"'
+        symbols = [(dim, size, f"L['z'].size()[{at}]") for at, (dim, size) in enumerate(zip(dims, (rows, columns), strict=True))]
+        output = graph_text(inputs, f't: "f32[{dims[1]}][1]cpu" = l_z_.{"amax" if is_other else "sum"}(0)', "return (t,)")
+        guards = guard_tree(tensor_match("L['z']", size=sizes))
+        made += compiled(
+            f"0/{number}",
+            tensor(rows, columns, source="L['z']"),
+            name="encode",
+            graph=output,
+            guards=guards,
+            symbols=symbols if is_dynamic else (),
+        )
+        steps = () if is_other else (columns,)
+        named = (("s77", rows, "L['x'].size()[0]"), ("s78", columns, "L['x'].size()[1]"), ("s79", columns, "L['t'].size()[0]"))
+        made += compiled(
+            f"1/{number}",
+            tensor(rows, columns),
+            tensor(*steps, source="L['t']"),
+            name="score",
+            guards=guard_tree(
+                tensor_match(size=sizes),
+                tensor_match("L['t']", (None,) if is_dynamic else steps),
+                shapes=(tied,) if is_dynamic else (),
+            ),
+            symbols=named if is_dynamic else (),
+            graph=graph_text('L_x_: "f32[10, 9][9, 1]cpu", L_t_: "f32[9][1]cpu"'),
+        )
+        made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
+    assert set(make.advice(made).entries) == {"L['x']:0", "L['x']:1", "L['z']:0", "L['z']:1"}
+
+
 def test_a_compile_that_goes_and_could_do_more_is_named() -> None:
     """The static entry that takes the place of 0/2 fixes the second dim, which was 1 elsewhere and symbolic in 0/2."""
     found = only(make.advice(widest(1, 8)))
