@@ -318,6 +318,21 @@ def test_what_requires_grad_comes_from_a_graph_that_is_trained(
     assert origins(made, "L['h']") == expected
 
 
+@pytest.mark.parametrize(("made_by", "expected"), [("y.detach()", (X,)), ("y.clone()", ())])
+def test_a_graph_that_is_trained_returns_what_it_detaches_without_a_history(made_by: str, expected: tuple[Mark, ...]) -> None:
+    """A memory of what was encoded, returned with that: both have the same sizes."""
+    made = make.trace()
+    for number, (rows, dim) in enumerate(((10, "10"), (12, "s77"))):
+        symbols = [("s77", rows, "L['x'].size()[0]")] if number else ()
+        parts = [f'{name}: "f32[{dim}, 8][8, 1]cpu" = {code}' for name, code in (("y", "l_x_ + l_w_"), ("h", made_by))]
+        graph = graph_text(BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"', *parts, "return (y, h)")
+        inputs = make.tensor(rows, 8), make.tensor(5, source="L['self'].weight", requires_grad=True)
+        made += make.compile(f"0/{number}", *inputs, name="encode", graph=graph, symbols=symbols)
+        made += make.compile(f"1/{number}", make.tensor(rows, 8, source="L['h']"), name="decode")
+        made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
+    assert origins(made) == expected
+
+
 @pytest.mark.parametrize(("other", "expected"), [({"requires_grad": True, "is_leaf": False}, (X,)), ({}, ())], ids=["a prediction", "data"])
 def test_what_requires_grad_is_apart_from_what_a_graph_returned_under_no_grad(other: dict[str, bool], expected: tuple[Mark, ...]) -> None:
     """The target that a teacher made, which the loss takes with a prediction of the same sizes."""

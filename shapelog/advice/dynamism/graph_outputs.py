@@ -32,6 +32,7 @@ _DTYPES = {
 }
 NUMBERED = re.compile(r"_\d+$")
 _SYMBOL = re.compile(r"[a-z]\w*")
+_DETACHED = re.compile(r'^(\w+)(?:: "[^"]*")? = \w+\.detach\(\)$')
 _SHAPE = re.compile(r"^\w+\[([^\]]*)\](?:\[([^\]]*)\])?")
 Fixed = tuple[int | None, ...]
 
@@ -110,6 +111,12 @@ class GraphOutputs:
             looks = [(evaluated(item.dims, values), item.dtype) for item in self.outputs_of(maker)]
             self._numbers_by_look[maker] = grouped(range(len(looks)), looks.__getitem__)
         return self._numbers_by_look[maker].get((tensor.size, tensor.dtype), ())
+
+    def detached_of(self, maker: Compile) -> frozenset[int]:
+        """The numbers of the outputs that the code detaches, of which autograd knows nothing."""
+        statements = (statement.partition(";  ")[0] for statement in (maker.graph.statements if maker.graph else ()))
+        detached = {match[1] for statement in statements if (match := _DETACHED.match(statement))}
+        return frozenset(at for at, (name, _) in enumerate(outputs(maker.graph) if maker.graph else ()) if name in detached)
 
     def strides_of(self, maker: Compile, number: int) -> tuple[int, ...] | None:
         """The strides that an output of a compile had, None where they are not known."""

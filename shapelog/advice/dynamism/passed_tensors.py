@@ -158,7 +158,7 @@ class PassedTensors:
 
         A part of a tensor is one only with the strides of the output, which is a part of the same.
         """
-        numbers = self.outputs.numbers_of(tensor, maker) if _may_be_of(tensor, maker) else ()
+        numbers = self._numbers_of(tensor, maker)
         is_other = tensor.is_part and any(self.outputs.strides_of(maker, number) != tensor.stride for number in numbers)
         return () if is_other or len(self._alike(compile, tensor)) > len(numbers) else numbers
 
@@ -212,11 +212,11 @@ class PassedTensors:
         sizes, as in ``loss(values.flatten(), ...)``, is not one of them.
         """
         looks = self.outputs.dims_by_look_of(maker)
-        outputs = looks.get((tensor.size, tensor.dtype), [])
+        outputs = self._dims_of(tensor, maker)
         inputs = [
             item
             for item in self.outputs.inputs_of(compile).like(tensor)
-            if _may_be_of(item, maker) and not (item.is_part and (item.base_size, item.dtype) in looks)
+            if self._numbers_of(item, maker) and not (item.is_part and (item.base_size, item.dtype) in looks)
         ]
         if tensor not in inputs or len(inputs) > len(outputs) or link(maker, compile, tensor.source) is not Link.DIRECT:
             return ()
@@ -229,15 +229,26 @@ class PassedTensors:
         outputs may be a new tensor that was computed from both, such as a sample by its mean and deviation. The items of lists may be
         what several calls of each maker returned.
         """
-        look = tensor.size, tensor.dtype
-        able = (maker for maker in makers if _may_be_of(tensor, maker))
-        found = {maker: dims for maker in able if (dims := self.outputs.dims_by_look_of(maker).get(look))}
+        found = {maker: dims for maker in makers if (dims := self._dims_of(tensor, maker))}
         inputs, made = self._may_come_from(list(found), compile, tensor), sum(map(len, found.values()))
         calls, rest = divmod(len(inputs), made) if made else (0, 0)
         if rest or not calls or (calls > 1 and not _ITEM_OF_LIST.match(tensor.source)):
             return ()
         made_of = [self.outputs.marks(dims[0][dim], maker) for maker, dims in found.items()]
         return shared(made_of) or shared(list(map(self._with_equal, found, made_of)))
+
+    def _numbers_of(self, tensor: Input, maker: Compile) -> Sequence[int]:
+        """The numbers of the outputs of a compile that a tensor may be: those of its look that autograd knows as it does the tensor."""
+        numbers = self.outputs.numbers_of(tensor, maker)
+        if not numbers or _may_be_of(tensor, maker):
+            return numbers
+        detached = () if tensor.has_history or tensor.requires_grad else self.outputs.detached_of(maker)
+        return [number for number in numbers if number in detached]
+
+    def _dims_of(self, tensor: Input, maker: Compile) -> list[tuple[str, ...]]:
+        """The dims of these outputs, as text."""
+        found = self.outputs.outputs_of(maker)
+        return [found[number].dims for number in self._numbers_of(tensor, maker)]
 
     def _with_equal(self, maker: Compile, marks: Sequence[Mark]) -> tuple[Mark, ...]:
         """Marks with those that its code needs equal: which of them has the symbol differs from graph to graph."""
@@ -247,11 +258,10 @@ class PassedTensors:
     def _may_come_from(self, makers: Sequence[Compile], compile: Compile, tensor: Input) -> list[Input]:
         """The inputs that look like one, itself included, without those that no maker returned, by the lines or as autograd knows them."""
         like = self.outputs.inputs_of(compile).like(tensor)
-        return [
-            item
-            for item in like
-            if item is tensor or any(_may_be_of(item, maker) and link(maker, compile, item.source) is not Link.NONE for maker in makers)
-        ]
+        return [item for item in like if item is tensor or any(self._may_have_made(maker, compile, item) for maker in makers)]
+
+    def _may_have_made(self, maker: Compile, compile: Compile, item: Input) -> bool:
+        return bool(self._numbers_of(item, maker)) and link(maker, compile, item.source) is not Link.NONE
 
     def _changes(self, frame: Frame, source: Source) -> list[_Change]:
         """The compiles in which a tensor has other sizes than in the one before that took it, and what was made between the two."""
