@@ -265,6 +265,30 @@ def test_a_local_of_resumed_code_is_an_output_that_fx_may_name_after_an_operatio
     assert origins(broken('view: "f32[s77, 8][8, 1]cpu"', 'other: "f32[12, 8][8, 1]cpu"')) == ()
 
 
+@pytest.mark.parametrize(("line", "expected"), [("h = x.detach()", ()), ("h, noise = x.detach(), n", (X,)), ("y = x.detach()", (X,))])
+def test_a_local_that_no_line_before_the_break_assigns_is_no_output_where_one_assigns_another(
+    line: str, expected: tuple[Mark, ...]
+) -> None:
+    """An argument of the function, which only the code after the graph break takes; fx names the output after an operation."""
+    made = make.trace()
+    for number, (rows, dim) in enumerate(((10, "10"), (12, "s77"))):
+        comment = f"# File: {make.MODEL}:6 in f, code: {line}"
+        graph = graph_text(
+            BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"',
+            comment,
+            f'detach: "f32[{dim}, 8][8, 1]cpu" = l_x_.detach()',
+            "return (detach,)",
+        )
+        symbols = [("s77", rows, "L['x'].size()[0]")] if number else ()
+        guards = guard_tree(tensor_match(size=(None if number else rows, 8)))
+        made += make.compile(f"0/{number}", make.tensor(rows, 8), graph=graph, symbols=symbols, guards=guards)
+        taken = make.tensor(rows, 8, source="L['h']"), make.tensor(rows, 8, source="L['noise']")
+        made += make.compile(f"1/{number}", *taken, name=RESUMED)
+        made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
+    assert origins(made) == (X,)
+    assert origins(made, "L['noise']") == expected
+
+
 def test_one_input_that_looks_like_two_outputs_may_be_computed_from_both() -> None:
     """An encoder returns mean and deviation; the decoder takes a sample that was drawn in eager mode."""
     made = broken('mean: "f32[s77, 8][8, 1]cpu"', 'std: "f32[s77, 8][8, 1]cpu"', local="z").replace(RESUMED.encode(), b"decode")

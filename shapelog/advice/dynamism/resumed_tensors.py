@@ -1,5 +1,6 @@
 """Tensors that the code after a graph break takes over from the code before it."""
 
+import ast
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.model.frame import Frame, Function
+from shapelog.reading.payloads.python_code import line_tree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input
 
@@ -133,6 +135,17 @@ class ResumedTensors:
         same = (match[1] for item in self.outputs.inputs_of(maker).like(tensor) if (match := _LOCAL.match(item.source)))
         return any(name in own for name in same)
 
+    def _is_left_alone(self, tensor: Input, compile: Compile, maker: Compile) -> bool:
+        """Whether the lines of an earlier part assign another local that looks like this one, and not this one, as an argument of the
+        function that only later code takes.
+        """
+        lines = maker.graph.user_lines if maker.graph and not tensor.source.is_unnamed else ()
+        nodes = [node for line in lines if line.name == maker.metrics.code_name for node in ast.walk(line_tree(line.code))]
+        assigned = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        alike = {match[1] for item in self.outputs.inputs_of(compile).like(tensor) if (match := _LOCAL.match(item.source))}
+        own = _LOCAL.match(tensor.source)
+        return own is not None and own[1] not in assigned and not assigned.isdisjoint(alike)
+
     def _through(self, origin: Frame, compile: Compile, source: Source, name: str, dim: int) -> tuple[Mark, ...]:
         """The marks behind an output of the origin's latest compile that is this input: the same name and sizes, one dim symbolic.
 
@@ -141,5 +154,7 @@ class ResumedTensors:
         tensor = self.outputs.inputs_of(compile).by_source.get(source)
         made = [item for item in origin.compiles if item.order < compile.order and item.outcome is Outcome.COMPILED]
         if tensor is None or not made or not made[-1].is_dynamic or (not name and self._is_kept_input(tensor, made[-1])):
+            return ()
+        if not name and self._is_left_alone(tensor, compile, made[-1]):
             return ()
         return shared([self.outputs.marks(dims[dim], made[-1]) for dims in outputs_like(tensor, made[-1], name)[: 1 if name else None]])
