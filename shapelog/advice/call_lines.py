@@ -90,7 +90,10 @@ class _Handover:
         likely = self._likely
         if likely and self._is_tensor and self._making.method_on(likely) not in ("", *_SAME_TENSOR, *_TAKING_OUT):
             return True
-        return bool(self._is_one_line and self._use and not self._call and self._making.computes(self._passed))
+        if not self._use or self._call:
+            return False
+        is_new = not _is_in_container(self.source) and self._making.assigns_computed(self._passed)
+        return is_new or (self._is_one_line and self._making.computes(self._passed))
 
     def _in_call(self, around: ast.Call) -> Link:
         """Where the maker is called among the arguments of another call."""
@@ -206,6 +209,15 @@ class _Line:
         parts = [node for part in passed for node in ast.walk(part)]
         is_plain = all(map(_targets, self._statements)) and not any(isinstance(node, (ast.Call, ast.NamedExpr)) for node in parts)
         return bool(passed) and is_plain and held.isdisjoint(_names(passed))
+
+    def assigns_computed(self, passed: Sequence[ast.expr]) -> bool:
+        """Whether the variables of the line that are passed hold what it computes of what it calls, ``w = -energy(x) - density(x)``,
+        where all statements assign to variables.
+        """
+        targets = list(map(_targets, self._statements))
+        computed = [statement for statement in self._statements if isinstance(getattr(statement, "value", None), _COMPUTING)]
+        named = _names(passed) & frozenset().union(*targets)
+        return bool(named) and all(targets) and named <= frozenset().union(*map(_targets, computed))
 
     def only_argument_call(self, function: str) -> ast.Call | None:
         """The only call that the arguments of that of a function have, None if there are more."""

@@ -56,6 +56,8 @@ def called(
         ("return encode(h)", "y = score(h)", H, Link.UNKNOWN),
         ("h = normalize(encode(x), dim=-1)", "y = score(h)", H, Link.NONE),
         ("h = x - encode(x)", "y = score(h)", H, Link.NONE),
+        ("h = -energy(x) - network(x)", "y = score(h)", H, Link.NONE),  # whichever of the two is the module
+        ("h = first(x) + second(x)", "y = score(h)", "L['h'][0]", Link.UNKNOWN),  # of two lists
         ("h += encode(h)", "y = score(h)", H, Link.NONE),
         ("h = list(encode(x))", "y = score(h)", H, Link.UNKNOWN),
         ("h = encode(x).contiguous()", "y = score(h)", H, Link.UNKNOWN),
