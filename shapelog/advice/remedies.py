@@ -108,6 +108,8 @@ class Remedies:
                 self._removing.setdefault(label, []).append(number)
         self._removals: dict[tuple[Compile, ...], _Removal] = {}
         self._obstacles: dict[Compile, bool] = {}
+        # The function with the input that a suggestion marks.
+        self._titles: dict[tuple[str, Mark], str] = {}
         # The compiles of a frame that take an int or a tensor, with the number of its dims.
         self._inputs: dict[Frame, dict[Source, list[tuple[int, Compile]]]] = {}
         self._left_out = HarmfulMarks(left_out)
@@ -223,7 +225,10 @@ class Remedies:
         mark = item.marks[-1]
         if (mark.is_int and mark.source in varied) or any(self._takers(frame, mark) for frame in frames):
             return item
-        title = next((frame.title_of(takers) for frame in item.frames if (takers := self._takers(frame, mark))), "")
+        if (item.id, mark) not in self._titles:
+            titles = (frame.title_of(takers) for frame in item.frames if (takers := self._takers(frame, mark)))
+            self._titles[item.id, mark] = next(titles, "")
+        title = self._titles[item.id, mark]
         return item.in_function(title, self._version) if title else item
 
     def _takers(self, frame: Frame, mark: Mark) -> list[Compile]:

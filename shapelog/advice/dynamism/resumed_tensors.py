@@ -47,7 +47,8 @@ class ResumedTensors:
         That is on top of Python's stack. Branches and stores leave nothing there. Where the graph broke further inside, the code that was
         called is compiled by itself, or runs in eager mode where nothing of it was.
         """
-        at, resumed, broken = _STACK.match(source), resumed_by(frame.name), self._broken(frame)
+        at, resumed = _STACK.match(source), resumed_by(frame.name)
+        broken = self._broken(frame) if at and resumed else None
         if at is None or resumed is None or broken is None:
             return False
         place = (frame.file, resumed[1])
@@ -61,8 +62,10 @@ class ResumedTensors:
 
     def is_made_eagerly(self, frame: Frame, source: Source) -> bool:
         """Whether it is such a result, and nothing was compiled between the graph break and the code that takes it."""
+        if not self.is_result(frame, source):
+            return False
         broken = self._broken(frame)
-        return broken is not None and self._last_before(frame.compiles[0]) is broken and self.is_result(frame, source)
+        return broken is not None and self._last_before(frame.compiles[0]) is broken
 
     def _broken(self, frame: Frame) -> Compile | None:
         """The last compile of a function with a graph break before a part of it was compiled first."""
@@ -85,10 +88,12 @@ class ResumedTensors:
 
     def taken_over_from(self, frame: Frame, source: Source) -> Frame | None:
         """The part of a function before a graph break that took the same local; None where its graph may have returned another one."""
+        if source.is_unnamed or not (_LOCAL.match(source) and resumed_by(frame.name)):
+            return None
         first, parts = frame.compiles[0], self.code.parts_of(frame)
         before = ((item, part) for part in parts if part is not frame for item in part.compiles if item.order < first.order)
         last, part = max(before, key=lambda item: ORDER(item[0]), default=(None, None))
-        if last is None or source.is_unnamed or not (_LOCAL.match(source) and resumed_by(frame.name) and last.outcome is Outcome.COMPILED):
+        if last is None or last.outcome is not Outcome.COMPILED:
             return None
         tensor, same = (self.outputs.inputs_of(compile).by_source.get(source) for compile in (first, last))
         is_same = tensor and same and (tensor.size, tensor.stride, tensor.dtype) == (same.size, same.stride, same.dtype)
