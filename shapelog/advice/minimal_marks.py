@@ -178,7 +178,7 @@ class _Harm:
             alike = [(compile, other) for compile, other in compared if self._is_alike(mark, compile, other)]
             if not alike:
                 continue  # the code took another path, on which it breaks anyway
-            numbers = [compile for compile in static if mark.place in self.facts.of(compile).numbers]  # and not None, say
+            numbers = [compile for compile in static if mark.place in self.facts.of(compile).numbers]  # where it is None, it shows nothing
             before = [item for compile in static for item in compile.breaks if not _may_be_due_to(mark, item, numbers)]
             known = {item.reason for item in before}
             calls = {item.place for item in before if item.place and item.place.marked}  # which break it in either case

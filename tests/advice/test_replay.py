@@ -202,7 +202,7 @@ def test_an_offset_that_is_a_constant_in_the_entry_is_not_checked(offsets: tuple
 
 
 def columns(*calls: tuple[int, int, int]) -> bytes:
-    """Column ``at`` of a mask of so many rows and steps, and of scores with five values in each step."""
+    """Column ``at`` of a mask with these numbers of rows and steps, and of scores with five values in each step."""
     made = trace()
     for number, (rows, steps, at) in enumerate(calls):
         mask = tensor(rows, stride=[steps], storage_offset=at)
