@@ -12,7 +12,7 @@ def requirements(page: TextPage, compile: Compile, title: str) -> None:
     needed = requirements_of(compile)
     if needed is None:
         return
-    page.heading(title, "a call reuses this compilation if all of them hold")
+    page.heading(title, "a call reuses this compilation only if all of these hold")
     shown = first(needed.each, page.limit)
     widths = [cell_len(item.text) for item in shown if item.place]
     column = max((width for width in widths if width <= READABLE), default=0)

@@ -175,4 +175,4 @@ def test_the_guards_of_a_first_compilation_are_shown_each_with_its_line() -> Non
 def test_the_guards_of_a_recompilation_are_shown_when_asked_for() -> None:
     made = report_of("real/demo.log.gz").trace
     assert "\nGuards  a call" not in explained(made, "0/1")
-    assert "\nGuards  a call reuses this compilation if all of them hold\n  tokens: int64 [" in explained(made, "0/1", verbose=True)
+    assert "\nGuards  a call reuses this compilation only if all of these hold\n  tokens: int64 [" in explained(made, "0/1", verbose=True)
