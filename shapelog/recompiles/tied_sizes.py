@@ -5,7 +5,6 @@ ints of a module (``assert length == self.height * self.width``). A guard over a
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from fractions import Fraction
 from functools import partial
 from itertools import combinations, islice
 from operator import add, mul
@@ -109,18 +108,19 @@ def _ties(static: list[StaticValue], before: int, after: int, is_sure: bool) -> 
             )
     ints = [item for item in static if item.key[1].kind is Kind.VALUE and item.before != item.after and item.before > 0] if is_sure else []
     for item in ints:
-        ratio = Fraction(before, item.before)
-        if 1 in ratio.as_integer_ratio() and item.after * ratio == after:
-            yield _Tie((item,), partial(_times, ratio))
+        is_multiple = before % item.before == 0 or (before > 0 and item.before % before == 0)
+        if is_multiple and item.after * before == after * item.before:
+            yield _Tie((item,), partial(_scaled, before, item.before))
     for one, other in combinations(ints[:_MOST_SIDES], 2):
         for side in range(2, _LARGEST_WINDOW + 1):
             if (_windows(side, one.before, other.before), _windows(side, one.after, other.after)) == (before, after):
                 yield _Tie((one, other), partial(_windows, side))
 
 
-def _times(ratio: Fraction, value: int) -> int | None:
-    found = ratio * value
-    return int(found) if found.denominator == 1 else None
+def _scaled(by: int, over: int, value: int) -> int | None:
+    """The value times ``by / over``; None where that is no integer."""
+    found, rest = divmod(value * by, over)
+    return None if rest else found
 
 
 def _windows(side: int, height: int, width: int) -> int:
