@@ -73,7 +73,7 @@ def met_by_equal_sizes(entry: CompileFacts, call: CompileFacts) -> frozenset[str
 
 def _over(names: Mapping[str, str], shapes: Iterable[ShapeGuard]) -> Iterator[ShapeGuard]:
     """The guards over any of these sizes, but for those that they are equal."""
-    return (shape for shape in shapes if shape.parsed.tree and not shape.is_duck_shape and not names.keys().isdisjoint(shape.parsed.names))
+    return (shape for shape in shapes if shape.parsed.tree and shape.is_of_code and not names.keys().isdisjoint(shape.parsed.names))
 
 
 def _in_equation(key: Key, static: list[StaticValue], call: CompileFacts) -> _Tie | None:

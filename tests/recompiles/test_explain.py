@@ -331,6 +331,17 @@ def test_an_equality_from_duck_sizing_does_not_speak_against_marking() -> None:
     assert explain(made).recompiles[0].verdict is Verdict.MARKING
 
 
+def test_what_leaves_its_sizes_to_the_static_graph_does_not_speak_against_marking() -> None:
+    """With ``automatic_dynamic_exclusion_guard``, only a graph that became dynamic has such a guard, and no graph for a marked size."""
+    guard = "L['x'].size()[0] != 10  # exclusion guard for automatic dynamic"
+    guards = guard_tree(tensor_match(size=(None, 8)), shapes=[guard])
+    made = make.trace(compiled("0/0", tensor(10, 8)))
+    found = last_recompile(made + compiled("0/1", tensor(12, 8), guards=guards, symbols=SYMBOL))
+    assert found.verdict is Verdict.MARKING
+    own = guard_tree(tensor_match(size=(None, 8)), shapes=[guard.replace("exclusion guard for automatic dynamic", "if x.shape[0] != 10:")])
+    assert last_recompile(made + compiled("0/1", tensor(12, 8), guards=own, symbols=SYMBOL)).verdict is not Verdict.MARKING
+
+
 def grad(size: int = 10) -> bytes:
     made = make.trace(compiled("0/0", tensor(10, 8), guards=guard_tree(global_state(), tensor_match())))
     return made + compiled("0/1", tensor(size, 8), guards=guard_tree(global_state(grad_mode=False), tensor_match(size=(size, 8))))

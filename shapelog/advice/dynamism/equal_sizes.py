@@ -46,4 +46,4 @@ def _is_neither_larger(names: Sequence[str], guards: Sequence[Expression], value
 def _is_of_two_symbols(shape: ShapeGuard, own: Container[str]) -> bool:
     """Whether a guard requires two sizes to be equal, each of which became a symbol."""
     is_equality = shape.parsed.is_equation and len(shape.parsed.names) == 2
-    return is_equality and not shape.is_duck_shape and all(name in own for name in shape.parsed.names)
+    return is_equality and shape.is_of_code and all(name in own for name in shape.parsed.names)

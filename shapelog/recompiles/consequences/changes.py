@@ -137,7 +137,7 @@ class Changes:
         fixed = {name for name, _, _ in self.static}
         if not fixed or not (graph and own and self.call.tree) or graph.key != own.key:
             return set()
-        shapes = [shape.parsed for shape in self.call.tree.shapes if not shape.is_duck_shape]
+        shapes = [shape.parsed for shape in self.call.tree.shapes if shape.is_of_code]
         if any(shape.holds(self.entry.numbers) is False for shape in shapes):
             return set()
         together = [(set(shape.names), fixed.intersection(shape.names)) for shape in shapes]

@@ -59,7 +59,7 @@ def simplified_by_a_static_size(item: Violation, changes: Changes) -> bool:
 
     The call's own entry has a symbol for that as well: it has the same graph, and its guards hold for the sizes of the earlier call.
     """
-    return item.shape is not None and not item.shape.is_duck_shape and not changes.tied_to_static.isdisjoint(item.shape.parsed.names)
+    return item.shape is not None and item.shape.is_of_code and not changes.tied_to_static.isdisjoint(item.shape.parsed.names)
 
 
 def met_by_equal_sizes(item: Violation, changes: Changes) -> bool:

@@ -87,7 +87,7 @@ class GraphReuse:
         for entry in [item for item in dynamic if is_dynamic_in(table.of(item), difference)] or dynamic:
             tree = entry.guards
             for shape in tree.shapes if tree else ():
-                is_ours = not (shape.is_duck_shape or is_over_offset(shape.expression))
+                is_ours = shape.is_of_code and not is_over_offset(shape.expression)
                 if is_ours and not pins_float(shape, calls[0]) and any(shape.parsed.holds(call.numbers) is False for call in calls):
                     return entry, shape.expression
         return None

@@ -22,7 +22,7 @@ def guards_hold(entry: CompileFacts, call: CompileFacts, marked: tuple[Key, ...]
     constants: list[_Constant] | None = None
     by_equal_sizes: frozenset[str] | None = None
     for shape in entry.tree.shapes if entry.tree else ():
-        if shape.is_duck_shape or is_over_offset(shape.expression) or shape.parsed.holds(call.numbers) is not False:
+        if not shape.is_of_code or is_over_offset(shape.expression) or shape.parsed.holds(call.numbers) is not False:
             continue
         if shape.expression in without or pins_float(shape, call):
             continue

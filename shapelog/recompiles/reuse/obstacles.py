@@ -149,7 +149,7 @@ def branch_of_call(difference: EntryDifference, table: FactTable, compile: Compi
     entry, call = table.of(difference.entry), table.of(compile)
     varied = {in_guards(item.source, item.prop) for item in difference.causes}
     shapes = call.tree.shapes if call.tree and not similar(difference.entry, compile) else ()
-    own = (shape for shape in shapes if not shape.is_duck_shape and shape.parsed.names and varied.issuperset(shape.parsed.names))
+    own = (shape for shape in shapes if shape.is_of_code and shape.parsed.names and varied.issuperset(shape.parsed.names))
     failed = (shape for shape in own if shape.parsed.holds(entry.numbers) is False)
     return next((shape.expression for shape in failed if all(entry.numbers.get(name) not in (0, 1) for name in shape.parsed.names)), "")
 

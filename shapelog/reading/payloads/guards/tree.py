@@ -48,6 +48,8 @@ _ABOUT_ONE = frozenset(("TENSOR_MATCH", "EQUALS_MATCH", "TYPE_MATCH", "ID_MATCH"
 # Two sizes are equal, and one of them is that of the base of a view.
 _OF_SIZES = re.compile(r"[^=<>!+*/%]+\.size\(\)\[\d+\] == [^=<>!+*/%]+\.size\(\)\[\d+\]")
 _OF_BASE = re.compile(rf"(?=.*\._base\.size\(\)){_OF_SIZES.pattern}")
+# With ``torch._dynamo.config.automatic_dynamic_exclusion_guard``, a graph that became dynamic leaves the sizes of the static one to it.
+_EXCLUSION = "exclusion guard for automatic dynamic"
 # What older versions write in place of the line that a guard comes from.
 _WITHOUT_CODE = "in init_ambient_guards"
 _LIST_KINDS = (
@@ -97,6 +99,11 @@ class ShapeGuard:
         if "duck sizing" in self.comment or _OF_BASE.fullmatch(self.expression):
             return True
         return _WITHOUT_CODE in self.comment and bool(_OF_SIZES.fullmatch(self.expression))
+
+    @property
+    def is_of_code(self) -> bool:
+        """Whether the code requires it. Sizes that were equal by chance do not, nor that the first, static graph keeps its own sizes."""
+        return not (self.is_duck_shape or _EXCLUSION in self.comment)
 
 
 @dataclass(frozen=True, eq=False)
