@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from shapelog.advice.alternatives.alternative import Alternative
 from shapelog.advice.alternatives.find import alternatives
-from shapelog.advice.caveats import MAY_NOT_SAVE, SEEMS_STATIC, STAYS_STATIC, caveats_of_list, scope
+from shapelog.advice.caveats import MAY_NOT_SAVE, ONE_INPUT, SEEMS_STATIC, STAYS_STATIC, caveats_of_list, scope
 from shapelog.advice.compile_seconds import Seconds
 from shapelog.advice.folded_entries import folded
 from shapelog.advice.marks import SourceNames, printable, split_list
@@ -141,6 +141,8 @@ class Advice(NamedTuple):
             found.append("marks override dynamic=False; leaving that out may be enough")
         elif SEEMS_STATIC in known:
             found.append("marks override dynamic=False, so a backend that needs static shapes fails")
+        if ONE_INPUT in self.caveats:
+            found.append("mark other inputs that have this size as well: only the first that differs is logged")
         if any(caveat.endswith(MAY_NOT_SAVE) for caveat in self.caveats):
             found.append("dynamic graphs are slow to compile here, so this may save no time")
         return tuple(found)

@@ -16,6 +16,7 @@ from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.guards.expressions import integer
+from shapelog.reading.payloads.guards.ranges import in_short
 from shapelog.reading.payloads.properties import RANK, VALUE, size
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations
@@ -35,6 +36,10 @@ _MUCH_SLOWER, _NOTABLE = 3.0, 1.0
 _OVERRIDES = "The list overrides dynamic=False; a backend that only supports static shapes will fail."
 STAYS_STATIC = f"Automatic dynamic shapes are off, as under dynamic=False. {_OVERRIDES}"
 SEEMS_STATIC = f"This size changed but never became symbolic, as under dynamic=False. {_OVERRIDES}"
+ONE_INPUT = (
+    "PyTorch logs only the first input that differs. Other inputs that have this size need a mark as well, or nothing is saved: "
+    "TORCH_LOGS=guards shows them."
+)
 MAY_NOT_SAVE = "Fewer compilations may not save time."
 
 
@@ -86,7 +91,7 @@ class MarkedValues:
             for place in bounds.keys() & by_place.keys():
                 texts = [shape.expression for shape in bounds[place] if not _ONLY_NOT_SMALL.match(shape.expression)]
                 for mark in [mark for mark in by_place[place] if mark not in special]:
-                    found[mark].bounds.update(dict.fromkeys(texts))
+                    found[mark].bounds.update(dict.fromkeys(in_short(texts)))
         return found
 
 
@@ -244,6 +249,8 @@ def caveats_of_list(
     if not marks:
         return
     yield "Estimated by replaying the recorded compilations. Other inputs may still recompile."
+    if any(route.shows_one_input for _, route in replayed.served(marks)):
+        yield ONE_INPUT
     if not is_minimal:
         yield "More calls depend on one another than could be followed: some of these marks may save nothing together with the others."
     if scope(explained.trace):

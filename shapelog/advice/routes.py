@@ -44,7 +44,7 @@ class Route(NamedTuple):
 
     ``lost`` are sources that vary and that the call's own compile had symbolic where the entry has not, each with what keeps it so.
     ``doubts`` is what may separate the two as well without being in the trace, each with the marks that settle it. ``kept`` are sizes of
-    tensors that the function is taken to have kept.
+    tensors that the function is taken to have kept. ``shows_one_input``: reasons are all that is known of the call, and name a size.
     """
 
     entry: Compile
@@ -54,6 +54,7 @@ class Route(NamedTuple):
     is_elsewhere: bool = False
     doubts: tuple[MarkChoice, ...] = ()
     kept: tuple[Mark, ...] = ()
+    shows_one_input: bool = False
 
     def may_be_replaced(self, chosen: frozenset[Mark]) -> bool:
         """Whether the entry does not serve the call if code outside puts another tensor in place of what the function keeps."""
@@ -61,7 +62,7 @@ class Route(NamedTuple):
 
     def is_doubtful(self, chosen: frozenset[Mark]) -> bool:
         """Whether the entry may not serve the call after all, were these marked."""
-        return any(choice.isdisjoint(chosen) for choice in self.doubts)
+        return self.shows_one_input or any(choice.isdisjoint(chosen) for choice in self.doubts)
 
     def narrows(self, chosen: frozenset[Mark]) -> tuple[Source, ...]:
         """The sources that would be static in place of symbolic, were these marked."""
@@ -109,6 +110,7 @@ class Router:
             is_elsewhere=is_outside,
             doubts=doubts,
             kept=kept,
+            shows_one_input=bool(sizes) and _shows_one_input(compile),
         )
 
     def _choices(self, cause: Cause, frame: Frame, entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:
@@ -303,6 +305,11 @@ class Router:
 def _is_int(known: CompileFacts, key: Key) -> bool:
     """Whether an entry requires the value of an int."""
     return key[1].kind is Kind.VALUE and integer(str(known.guarded(key))) is not None
+
+
+def _shows_one_input(compile: Compile) -> bool:
+    """Whether reasons are all that is known of a call: PyTorch names the first input that differs, and others may have the same size."""
+    return not (compile.is_refused or compile.inputs or compile.guards_span or compile.graph_span)
 
 
 def _becomes_dynamic(cause: Cause, frame: Frame, entry: CompileFacts) -> bool:
