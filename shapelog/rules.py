@@ -230,7 +230,7 @@ _ALL = (
         "SL305",
         "grad-mode-varies",
         _CODE,
-        "warm up in the grad mode used in production; training and inference each need their own graph",
+        "warm up in the grad mode used in production, or accept one graph for training and one for inference",
     ),
     Rule("SL306", "autocast-varies", _CODE, "enter torch.autocast before the first call, and use the same setting in every call"),
     Rule(

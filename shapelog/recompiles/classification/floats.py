@@ -16,7 +16,7 @@ from shapelog.rules import Verdict
 _FLOAT_OF_OPERATOR = "let the operator {operator} take it as a tensor, or accept one graph per value"
 _CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
 FLOAT_BRANCH = "replace the branch on this float by torch.where on a tensor, or accept one graph per branch"
-_LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
+LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
 _RATE_IN_TORCH, _OPTIMIZERS = re.compile(r"^L(?:\['kwargs'\])?\['lr'\]$"), "/torch/optim/"
 # A float that is dynamic, as its graph takes it out of a tensor.
 _TAKEN_OUT = re.compile(r'^(\w+): "Sym\([^"]*\)" = (\w+)\.item\(\)')
@@ -120,7 +120,7 @@ def _remedy_of_group(source: Source, file: str) -> str:
 
     ``OneCycleLR`` and ``CyclicLR`` (torch/optim/lr_scheduler.py) set floats as momentum; a rate that is a tensor stays one. "" for others.
     """
-    is_rate = _LEARNING_RATE.search(source) or (_OPTIMIZERS in file.replace("\\", "/") and _RATE_IN_TORCH.search(source))
+    is_rate = LEARNING_RATE.search(source) or (_OPTIMIZERS in file.replace("\\", "/") and _RATE_IN_TORCH.search(source))
     return _TENSOR_RATE if is_rate else _FIXED_MOMENTUM if _CYCLED.search(source) else ""
 
 

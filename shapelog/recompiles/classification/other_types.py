@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.properties import Kind, is_address
 from shapelog.reading.payloads.source_names import Source, is_library
+from shapelog.recompiles.classification.floats import LEARNING_RATE
 from shapelog.recompiles.classification.functions import another_callable
 from shapelog.recompiles.classification.library_calls import is_passed_by_library
 from shapelog.recompiles.classification.result import FORWARD_TYPES, TRACED, Classification, code_of, short_type
@@ -14,6 +15,7 @@ from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Violati
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.rules import Verdict
 
+_ONE_RATE = "keep the learning rate a tensor, and set it with fill_(): group['lr'].fill_(value)"
 SAME_CLASS = "define the class at module level"
 # torch.fx makes a class for each module of a graph (``GraphModule.__new__``).
 GRAPH_MODULE = "torch.fx.graph_module.GraphModule.__new__.<locals>."
@@ -154,6 +156,11 @@ def _is_tensor_of_captured_graph(change: _TypeChange) -> bool:
     return Described.TENSOR in (change.item.expected, change.item.actual) and change.call.is_of_captured_graph
 
 
+def _is_rate(change: _TypeChange) -> bool:
+    """A learning rate that was a tensor, or became one. Schedulers fill a tensor (``_update_param_group_val`` of torch.optim)."""
+    return LEARNING_RATE.search(change.item.source) is not None and Described.TENSOR in (change.item.expected, change.item.actual)
+
+
 def _is_for_tracing(change: _TypeChange) -> bool:
     return _TRACING_TENSOR in (short_type(change.before), short_type(change.after))
 
@@ -209,6 +216,7 @@ _TYPE_CHANGES: tuple[tuple[Callable[[_TypeChange], bool], Verdict | None, str], 
     (_is_of_backward, Verdict.JUSTIFIED, _FOR_BACKWARD),
     (_is_wrapped_int, Verdict.JUSTIFIED, _EACH_WRAPPED),
     (_is_tensor_of_captured_graph, None, FORWARD_TYPES),
+    (_is_rate, None, _ONE_RATE),
     (_is_for_tracing, Verdict.JUSTIFIED, TRACED),
     (_is_context, Verdict.JUSTIFIED, _EACH_CONTEXT),
     (_was_parametrized, Verdict.JUSTIFIED, _OWN_CLASS),

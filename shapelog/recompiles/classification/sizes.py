@@ -16,11 +16,14 @@ _COPY_OR_LAYOUT = (
     "copy a slice with clone(memory_format=torch.contiguous_format), since contiguous() does not copy one with a size of 1; "
     "otherwise use one memory format"
 )
+_LAYOUT_OF_PARAMETER = "convert the model to one memory format before the first call: model.to(memory_format=...)"
 # Torch 2.4 and older compare the size and the stride of each dim in turn: the sizes of later dims, which make the stride, come after it.
 _CHECKED_IN_TURN, _OF_2_0 = " strides mismatch at index ", re.compile(r"tensor '(?!L\[)")
 _MARK_OR_LAYOUT = "mark the later dim whose size varies as dynamic; where none does, use one memory format"
 _SIZE_OR_LAYOUT = "a later dim has another size, or else the tensor another memory layout"
 _ALLOW_DYNAMIC = "pass dynamic=True to torch.compile, or use torch 2.1 or newer, which makes a size dynamic when it changes"
+# How layers of torch.nn name their parameters.
+_WEIGHTS = ".weight", ".bias"
 SLICE, LAYOUT = "a slice of a different width", "a different memory layout (transposed, channels last, or a view)"
 # What to do about a stride of 0, which only expand() and broadcasting make.
 EXPANDED_IN_BACKWARD = (
@@ -90,6 +93,7 @@ def is_parameter(item: Violation, entry: CompileFacts, call: CompileFacts) -> bo
 
 def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     dim = item.prop.dim
+    of_parameter = _LAYOUT_OF_PARAMETER if is_parameter(item, entry, call) or item.source.endswith(_WEIGHTS) else ""
     is_slice = is_free(item.source, dim, entry) and item.actual not in (0, 1) and same_order(item.source, entry, call)
     changed = f"the stride of {name} in dim {dim} changed from {item.expected} to {item.actual}"
     if layout(entry, item.source) is None and layout(call, item.source) is None:
@@ -103,9 +107,10 @@ def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
             return Classification(("SL105",), f"{changed}: {_SIZE_OR_LAYOUT}", verdict=Verdict.CODE, remedy=remedy)
         # PyTorch compares all sizes first (``TensorCheck::check_verbose`` in ``guards.cpp``): none of them changed.
         if 1 in (item.expected, item.actual) and not is_checked_in_turn:  # that of the innermost dim, which stays static
-            return Classification(("SL105",), f"{changed}: {LAYOUT}", False, Verdict.CODE, _COPY_OR_LAYOUT)
-        return Classification(("SL105",), f"{changed}: {_LAYOUT_OR_SLICE}", verdict=Verdict.CODE, remedy=_COPY_OR_LAYOUT)
-    return Classification(("SL105",), f"{changed}: {SLICE if is_slice else LAYOUT}", is_slice)
+            return Classification(("SL105",), f"{changed}: {LAYOUT}", False, Verdict.CODE, of_parameter or _COPY_OR_LAYOUT)
+        words = LAYOUT if of_parameter else _LAYOUT_OR_SLICE
+        return Classification(("SL105",), f"{changed}: {words}", verdict=Verdict.CODE, remedy=of_parameter or _COPY_OR_LAYOUT)
+    return Classification(("SL105",), f"{changed}: {SLICE if is_slice else LAYOUT}", is_slice, remedy="" if is_slice else of_parameter)
 
 
 CLASSIFIERS: dict[Kind, Classifier] = {

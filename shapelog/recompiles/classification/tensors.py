@@ -32,6 +32,8 @@ _BACKEND = re.compile(r"^(?:CPU|CUDA|HIP|XLA|MPS|IPU|XPU|HPU|VE|Lazy|MTIA|MAIA|P
 _RESOLVED = "call {} on it before the call, which makes such a view an ordinary tensor"
 _BOTH_RESOLVED = _RESOLVED.format("resolve_conj() and resolve_neg()")
 _TRANSFORMED = "inside a torch.func transform such as vmap"
+_BUFFER = re.compile(r"_buffers(?:'\])?\['")
+_COPY_INTO_BUFFER = "copy new values into the buffer with copy_(): what is assigned to it in inference mode is another kind of tensor"
 _KEY_KINDS = (
     (("Conjugate",), "a lazily conjugated view", _RESOLVED.format("resolve_conj()")),
     (("Negative",), "a lazily negated view", _RESOLVED.format("resolve_neg()")),
@@ -67,7 +69,9 @@ def dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compile
         return Classification(("SL303",), f"{name} {changed}", remedy=_BOTH_RESOLVED if is_both else kinds[0][2])
     if "ADInplaceOrView" in differing and not (entry.is_in_operator or call.is_in_operator):
         now = "is no longer" if "ADInplaceOrView" in new else "is now"
-        return Classification(("SL303",), f"{name} {now} a tensor created in inference mode; such tensors are not tracked by autograd")
+        remedy = _COPY_INTO_BUFFER if "ADInplaceOrView" not in new and _BUFFER.search(item.source) else ""
+        words = f"{name} {now} a tensor created in inference mode; such tensors are not tracked by autograd"
+        return Classification(("SL303",), words, remedy=remedy)
     if any(key.startswith("Autograd") for key in differing):
         is_tracked = any(key.startswith("Autograd") for key in new)
         if not (entry if is_tracked else call).is_in_operator:  # outside of inference mode too, its tensors lack autograd's keys

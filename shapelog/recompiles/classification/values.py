@@ -125,8 +125,10 @@ def _int(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     before, after = str(item.expected), str(item.actual)
     what = f"the global int {name}" if item.source.startswith("G[") else f"the int {name}"
     sentence = f"{what} {_change(before, after)}"
-    if _is_module_attribute(item.source, entry, call) or (item.reason and "nn.Module" in item.reason.text):
-        return Classification(("SL315",), f"{sentence}; ints on an nn.Module are static by default", True)
+    has_hint = bool(item.reason and "nn.Module" in item.reason.text)  # that PyTorch keeps the int static
+    if has_hint or _is_module_attribute(item.source, entry, call):
+        since = "" if has_hint else " from torch 2.8 on"
+        return Classification(("SL315",), f"{sentence}; ints on an nn.Module are static by default{since}", True)
     codes, words = pinned(item, item.source, entry, call)
     known = entry if item.source in entry.specializations_by_source else call
     verdict, remedy = remedy_of_pinned_int(item.source, line_of(item), known) if codes else (None, "")

@@ -31,6 +31,7 @@ _NO_VALUES = (Kind.FAILURE, Kind.LIFETIME)
 _FLOAT, _TRAINING = "SL312", "SL316"
 # What has two values, or three.
 _FEW_VALUES = frozenset({"SL104", "SL302", "SL305", _TRAINING})
+_THERE_OR_NOT = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE, Kind.PRESENT))
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
 _RECORD_AGAIN = "record again with TORCH_LOGS=recompiles, which shows the causes of the recompilations, and remove these"
 _REASON_BELOW = "the last reason is in the log lines below this warning, which are not in this text"
@@ -116,7 +117,8 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bo
         yield _REASON_BELOW
     found = explained.of_frame(frame)
     cause = found[0].causes[0] if len(found) == 1 and found[0].causes else None
-    if cause and not _FEW_VALUES.isdisjoint(cause.codes) and not frame.entries and hit.id.compile > _MANY:
+    has_few = cause is not None and (not _FEW_VALUES.isdisjoint(cause.codes) or cause.prop.kind in _THERE_OR_NOT)
+    if has_few and not frame.entries and hit.id.compile > _MANY:
         yield f"this alone does not make {hit.id.compile} graphs: {_ALL_REASONS} prints why the others were not reused"
         return
     entries = {reason.entry for reason in hit.reasons}
@@ -134,8 +136,9 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bo
         yield found[0].why_not_markable
     elif is_of_oldest_alone(hit):
         yield (
-            f"this is why {entries.pop()}, the first of {hit.id.compile} cached graphs, was not reused; unless automatic dynamic shapes "
-            f"are off, what changed is symbolic in later ones, and they were not reused for other reasons, which {_ALL_REASONS} prints"
+            f"this is why {entries.pop()}, the first of {hit.id.compile} cached graphs, was not reused; what changed is symbolic in later "
+            f"ones, unless automatic dynamic shapes are off or the code needs its exact value: {_ALL_REASONS} prints why those were not "
+            "reused"
         )
 
 

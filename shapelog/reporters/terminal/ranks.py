@@ -15,21 +15,25 @@ _GROUPS = 6
 _SIZES = 3
 
 
-def ranks_heading(page: TextPage, ranks: "RankReport") -> None:
-    page.heading("Ranks", f"{rank_list(ranks.numbers)} (identical behavior is shown once, with summed times)")
+def ranks_heading(page: TextPage, ranks: "RankReport", has_times: bool) -> None:
+    page.heading("Ranks", f"{rank_list(ranks.numbers)} (identical behavior is {_shown_once(has_times)})")
     if ranks.missing:
         page.line(("missing: ", "yellow"), f"{rank_list(ranks.missing)} left no trace", indent=2)
     if ranks.unread:
         page.line(("not read: ", "yellow"), f"the trace of {rank_list(ranks.unread)} could not be read (see Health)", indent=2)
 
 
-def ranks_alike(page: TextPage, ranks: "RankReport") -> None:
+def ranks_alike(page: TextPage, ranks: "RankReport", has_times: bool) -> None:
     """One line where nothing but sizes differs, and one for these."""
     page.blank()
-    page.line((f"{capitalized(rank_list(ranks.numbers))} behave the same", "bold"), ": shown once, with summed times")
+    page.line((f"{capitalized(rank_list(ranks.numbers))} behave the same", "bold"), f": {_shown_once(has_times)}")
     sizes = [f"{item.axis} of {item.title} at {item.label}" for item in ranks.sizes]
     if sizes:
         page.line((f"sizes differ: {some(sizes, _SIZES)}{'' if page.verbose else '; --verbose has the tables'}", "dim"), indent=2)
+
+
+def _shown_once(has_times: bool) -> str:
+    return "shown once, with summed times" if has_times else "shown once"
 
 
 def what_ranks_share(page: TextPage, ranks: "RankReport") -> None:

@@ -182,14 +182,14 @@ def _ranks(page: TextPage, report: Report) -> None:
     if report.ranks is None:
         return
     if report.ranks.behave_alike:
-        ranks_alike(page, report.ranks)
+        ranks_alike(page, report.ranks, not report.trace.is_text)
         _rank_findings(page, report)
     else:
         _ranks_in_full(page, report, report.ranks)
 
 
 def _ranks_in_full(page: TextPage, report: Report, ranks: "RankReport") -> None:
-    ranks_heading(page, ranks)
+    ranks_heading(page, ranks, not report.trace.is_text)
     if not ranks.behave_alike:
         _rank_findings(page, report)
     what_ranks_share(page, ranks)

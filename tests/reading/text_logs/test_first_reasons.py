@@ -6,8 +6,10 @@ import pytest
 
 from shapelog import load
 from shapelog.report.alerts.collect import collect_alerts
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
+from shapelog.report.steps.step import NextStep
 
 # What torch 2.13 appends to the bounds of a size, as TORCH_LOGS=recompiles shows it.
 _OF_SYMBOL = "the guard itself is not due user code but due to 0/1 specialization in the framework"
@@ -28,6 +30,10 @@ def report_of(folder: Path, *recompiles: tuple[str, ...]) -> Report:
     path = folder / "run.txt"
     path.write_text("".join(f"{start}{line}\n" for line in lines), encoding="utf-8")
     return analyze(load(path), debug=True)
+
+
+def _steps(report: Report) -> tuple[NextStep, ...]:
+    return next_steps(collect_alerts(report, Repository()))
 
 
 def codes_of(report: Report) -> list[str]:
@@ -169,6 +175,7 @@ def test_a_member_of_an_enum_is_one_as_torch_2_10_writes_it(tmp_path: Path) -> N
     [
         (8, "tensor 'x' requires_grad mismatch. expected requires_grad=1", True),
         (84, _SIZE.format(1, 4), True),
+        (8, "KeyError on self._parameters['bias']", True),
         (2, "tensor 'x' requires_grad mismatch. expected requires_grad=1", False),
         (8, _SIZE.format(3, 4), False),
     ],
@@ -180,3 +187,35 @@ def test_what_has_few_values_does_not_fill_a_cache_alone(number: int, reason: st
     (finding,) = analyze(load(path), debug=True).findings
     note = f'this alone does not make {number} graphs: TORCH_LOGS="recompiles" prints why the others were not reused'
     assert (note in finding.notes) is is_few
+
+
+def test_other_inputs_may_have_the_size_that_the_first_failed_guard_names(tmp_path: Path) -> None:
+    """PyTorch ties equal sizes that the code combines: a mark on one of them alone then saves nothing, or raises."""
+    (step,) = _steps(report_of(tmp_path, (f"0/0: {_SIZE.format(10, 12)}",)))
+    assert (step.saving.least, step.saving.most) == (0, 1)
+    assert step.explanation == "mark other inputs that have this size as well: only the first that differs is logged"
+
+
+def test_an_int_that_the_first_failed_guard_names_shares_no_size(tmp_path: Path) -> None:
+    (step,) = _steps(report_of(tmp_path, ("0/0: n == 3",)))
+    assert (step.saving.least, step.explanation) == (1, "")
+
+
+def test_a_learning_rate_stays_a_tensor(tmp_path: Path) -> None:
+    reason = "expected type of 'self.param_groups[0]['lr']' to be a tensor type, ' but found <class 'float'>"
+    (recompile,) = report_of(tmp_path, (f"0/0: {reason}",)).recompiles
+    assert recompile.causes[0].own_remedy == "keep the learning rate a tensor, and set it with fill_(): group['lr'].fill_(value)"
+    (other,) = report_of(tmp_path, ("0/0: " + reason.replace("['lr']", "['foreach']"),)).recompiles
+    assert not other.causes[0].own_remedy
+
+
+@pytest.mark.parametrize(
+    ("source", "is_buffer"),
+    [("self._buffers['inv_freq']", True), ("self.__dict__['_buffers']['w']", True), ("x", False)],
+)
+def test_a_buffer_that_is_replaced_in_inference_mode_is_to_be_filled(source: str, is_buffer: bool, tmp_path: Path) -> None:
+    keys = "CPU, BackendSelect, ADInplaceOrView", "CPU, BackendSelect"
+    expected, actual = (f"DispatchKeySet({names})" for names in keys)
+    reason = f"tensor '{source}' dispatch key set mismatch. expected {expected}, actual {actual}"
+    (recompile,) = report_of(tmp_path, (f"0/0: {reason}",)).recompiles
+    assert ("copy_()" in recompile.causes[0].own_remedy) is is_buffer

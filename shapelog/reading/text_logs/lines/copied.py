@@ -149,18 +149,27 @@ def _with_stacks(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _unwrapped(lines: Sequence[str]) -> Sequence[str]:
-    """Without the line breaks of a terminal, which has the same number of characters in front of each."""
-    columns = max(map(len, lines))
-    if not _NARROWEST <= columns <= _WIDEST or any("\r" in line for line in lines):
+    """Without the line breaks of a terminal, which has the same number of characters in front of each.
+
+    No line is longer, or few, and none of PyTorch's logging: of a stack below those, a person may have joined some.
+    """
+    if any("\r" in line for line in lines):
         return lines
-    # some terminals fill up the last part with blanks
+    widths = max(map(len, lines)), max((len(line) for line in lines if _HEADED.match(line)), default=0)
+    columns = next((width for width in dict.fromkeys(widths) if _are_wrapped_at(width, lines)), 0)
+    return _joined(lines, lambda line, after: _is_filled(columns, line), "") if columns else lines
+
+
+def _are_wrapped_at(columns: int, lines: Sequence[str]) -> bool:
+    """Whether a terminal of so many columns broke these lines; some terminals fill up the last part with blanks."""
+    if not _NARROWEST <= columns <= _WIDEST:
+        return False
     pairs = [(line, after) for line, after in pairwise(lines) if _is_filled(columns, line)]
     counted = Counter(not _begins_anew(*pair) for pair in pairs)
-    if counted[True] < 2 or counted[True] < 4 * counted[False]:
-        return lines
-    if not any(_HEADED.match(line) for line, _ in pairs) and not _is_of_terminal(lines, pairs, columns):
-        return lines
-    return _joined(lines, lambda line, after: _is_filled(columns, line), "")
+    longer = sum(len(line) > columns for line in lines)
+    if counted[True] < max(2, longer + 1, 4 * counted[False]):
+        return False
+    return any(_HEADED.match(line) for line, _ in pairs) or _is_of_terminal(lines, pairs, columns)
 
 
 def _unfilled(lines: Sequence[str]) -> list[str]:

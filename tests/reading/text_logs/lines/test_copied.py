@@ -42,6 +42,11 @@ def test_lines_that_a_terminal_broke_are_whole(text: str, width: int) -> None:
     assert as_written(by_columns(text, width)) == text
 
 
+def test_a_stack_below_them_may_have_a_longer_line() -> None:
+    joined = f"    output = model.generate(**inputs, max_new_tokens=30){'^' * 120}"
+    assert as_written(f"{by_columns(LOG, 100)}\n{joined}") == f"{LOG}\n{joined}"
+
+
 def test_lines_that_a_terminal_of_windows_broke_are_whole() -> None:
     (found,) = whole_lines([by_columns(LOG, 100).replace("\n", "\r\n").encode()])
     assert found.lines.decode() == f"{LOG}\n"
