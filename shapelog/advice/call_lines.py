@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
-from shapelog.model.compile import Compile
+from shapelog.model.compile import Compile, function_of, resumed_by
 from shapelog.reading.payloads.graphs import outputs
 from shapelog.reading.payloads.python_code import line_tree
 from shapelog.reading.payloads.source_names import Source
@@ -47,7 +47,7 @@ class Link(Enum):
 
 def link(maker: Compile, taker: Compile, source: Source) -> Link:
     """Whether the input ``source`` of one compile is what the other one returned, by the lines of the function that calls both."""
-    made, taken = caller(maker), caller(taker)
+    made, taken = _receiver(maker, taker), caller(taker)
     if made is None or taken is None:
         return Link.UNKNOWN
     return _Handover(maker, taker, source, made, taken).link
@@ -154,7 +154,24 @@ class _Handover:
 
 def caller(compile: Compile) -> StackFrame | None:
     """The innermost line that calls compiled code and does more than pass its arguments on, None where it is not recorded."""
-    return next((frame for frame in reversed(compile.recorded_callers) if not frame.passes_on), None)
+    return _calling(compile.recorded_callers)
+
+
+def _calling(above: Sequence[StackFrame]) -> StackFrame | None:
+    return next((frame for frame in reversed(above) if not frame.passes_on), None)
+
+
+def _receiver(maker: Compile, taker: Compile) -> StackFrame | None:
+    """The line that gets what a compile returns: of the last part of a function with graph breaks, the one that calls the function."""
+    own = _code(maker)
+    is_last = resumed_by(maker.metrics.code_name) is not None and not maker.breaks
+    above = maker.recorded_callers
+    is_inside = above and (above[-1].file, above[-1].name) == own
+    return _calling(above[:-1] if is_last and is_inside and _code(taker) != own else above)
+
+
+def _code(compile: Compile) -> tuple[str, str]:
+    return compile.metrics.code_file, function_of(compile.metrics.code_name)
 
 
 def passed_names(taker: Compile, source: Source) -> frozenset[str]:

@@ -89,7 +89,7 @@ class MarkedValues:
             tree = compile.guards if compile.outcome is Outcome.COMPILED else None
             bounds = tree.shapes_of_one if tree else {}
             for place in bounds.keys() & by_place.keys():
-                texts = [shape.expression for shape in bounds[place] if not _ONLY_NOT_SMALL.match(shape.expression)]
+                texts = [shape.expression for shape in bounds[place] if shape.is_of_code and not _ONLY_NOT_SMALL.match(shape.expression)]
                 for mark in [mark for mark in by_place[place] if mark not in special]:
                     found[mark].bounds.update(dict.fromkeys(in_short(texts)))
         return found

@@ -113,8 +113,9 @@ def effect_of(advice: Advice) -> str:
     before, after = advice.before, advice.after
     gone = before.compiles - after.compiles
     least = gone - after.spread
-    number = str(gone) if not after.spread else f"{least} to {gone}" if least > 0 else f"up to {gone}"
-    parts = [f"{number} of {plural(before.compiles, 'compilation')} go{'es' if number == '1' else ''} away"] if gone else []
+    number = f"{least} to {gone}" if after.spread and least > 0 else f"up to {gone}" if least <= 0 and gone > 1 else str(gone)
+    goes = "may go" if least <= 0 and gone == 1 else "goes" if gone == 1 else "go"
+    parts = [f"{number} of {plural(before.compiles, 'compilation')} {goes} away"] if gone else []
     if after.limit_hits < before.limit_hits:
         parts.append(
             f"{after.limit_hits} of {plural(before.limit_hits, 'limit hit')} remain"

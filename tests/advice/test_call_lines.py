@@ -151,6 +151,18 @@ def test_a_slice_of_it_is_a_new_tensor(line: str, outputs: int, expected: Link) 
     assert link(maker, called(line, "1/0", "score"), Source(H)) is expected
 
 
+@pytest.mark.parametrize(("resumed", "expected"), [("forward", Link.DIRECT), ("other", Link.UNKNOWN)])
+def test_what_the_last_part_of_a_function_returns_goes_to_the_line_that_calls_the_function(resumed: str, expected: Link) -> None:
+    """Below that line, the stack has the line of the function itself at which the graph broke."""
+    outer = {"filename": "/srv/app/train.py", "line": 7, "name": "main", "loc": "h = model(x)"}
+    inner = {"filename": make.MODEL, "line": 23, "name": "forward", "loc": "x = act(conv(x))"}
+    body = {"symbol": "s1", "val": "12", "vr": "[2, int_oo]", "source": "L['x'].size()[0]", "user_stack": []}
+    made = make.record("create_symbol", {**body, "stack": [outer, WRAPPER, inner, CONVERTS]}, id="0/1")
+    made += make.compile("0/1", make.tensor(12, 8), name=f"torch_dynamo_resume_in_{resumed}_at_23")
+    (maker,) = make.load(make.trace(made)).compiles
+    assert link(maker, called("y = score(h)", "1/1", "score", number=8, source=H), Source(H)) is expected
+
+
 def test_a_module_is_the_only_call_of_its_line_or_any_of_those_whose_result_it_holds() -> None:
     taker = called("hidden = layer(hidden, mask=mask, **kwargs)", "1/0", "__call__")
     for making, expected in (

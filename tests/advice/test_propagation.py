@@ -29,15 +29,18 @@ def returning(*outputs: str, inputs: str = BATCH) -> str:
     return graph_text(inputs, *made, f"return ({', '.join(item.partition(':')[0] for item in outputs)},)")
 
 
-def broken(*outputs: str, local: str = "h", sizes: tuple[tuple[int, ...], ...] = ((10, 8), (12, 8)), is_aot: bool = True) -> bytes:
-    """f, dynamic from its second compile on, breaks; what resumes it gets a tensor of these sizes under the name of a local."""
+def broken(
+    *outputs: str, local: str = "h", item: str = "", sizes: tuple[tuple[int, ...], ...] = ((10, 8), (12, 8)), is_aot: bool = True
+) -> bytes:
+    """f, dynamic from its second compile on, breaks; what resumes it gets a tensor of these sizes as a local, or an item of one."""
     made = make.trace()
     made += make.compile("0/0", make.tensor(10, 8), graph=returning('h: "f32[10, 8][8, 1]cpu"', inputs='L_x_: "f32[10, 8][8, 1]cpu"'))
-    made += make.compile("1/0", make.tensor(*sizes[0], source=f"L['{local}']"), name=RESUMED)
+    source = f"L['{local}']{item}"
+    made += make.compile("1/0", make.tensor(*sizes[0], source=source), name=RESUMED)
     guards = guard_tree(tensor_match(size=(None, 8)))
     symbols = (("s77", "12", "L['x'].size()[0]"),)
     made += make.compile("0/1", make.tensor(12, 8), guards=guards, symbols=symbols, graph=returning(*outputs))
-    made += make.compile("1/1", make.tensor(*sizes[1], source=f"L['{local}']"), name=RESUMED)
+    made += make.compile("1/1", make.tensor(*sizes[1], source=source), name=RESUMED)
     for label in ("0/0", "0/1", "1/0", "1/1") if is_aot else ():
         made += make.record("aot_inference_graph", {}, "a graph", id=label)
     return made
@@ -518,6 +521,11 @@ def test_a_local_that_code_before_a_break_only_reads_comes_from_where_that_got_i
     trace = make.explain(made).trace
     resumed = next(frame for frame in trace.frames if frame.number == 2)
     assert DynamismPropagation(trace).origins(resumed, Source("L['h']"), 0) == expected
+
+
+def test_an_item_of_a_tuple_that_the_code_before_the_break_made_is_any_output_of_its_look() -> None:
+    made = broken('alpha_src: "f32[s77, 8][8, 1]cpu"', 'alpha_dst: "f32[s77, 8][8, 1]cpu"', local="alpha", item="[1]")
+    assert origins(made, "L['alpha'][1]") == (X,)
 
 
 @pytest.mark.parametrize("source", ["L['self'].cache", "L['d']['h']", "G['h']"])

@@ -20,6 +20,7 @@ _STACK = re.compile(r"^L\['___stack(\d{1,9})'\]")
 # Graph breaks after which nothing is on Python's stack that the broken instruction returned.
 _WITHOUT_RESULT = re.compile(r"branch|jump|store|setattr|setitem|delattr|delitem|assert|context manager", re.I)
 _LOCAL = re.compile(r"^L\['(\w+)'\]$")
+_ITEM = re.compile(r"^L\['\w+'\](?:\[\d{1,9}\])+$")  # of a tuple or a list
 # Of more places that a tensor may come from, those farthest back are kept: a mark there serves most.
 _MOST_ORIGINS = 32
 
@@ -35,10 +36,10 @@ class ResumedTensors:
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim of a local of resumed code symbolic; () where no part of the function made it."""
-        local = _LOCAL.match(source)
-        if not local or not resumed_by(frame.name) or not self.code.runs_autograd(frame) or self.is_result(frame, source):
+        local, is_item = _LOCAL.match(source), _ITEM.match(source) is not None
+        if not (local or is_item) or not resumed_by(frame.name) or not self.code.runs_autograd(frame) or self.is_result(frame, source):
             return ()
-        name = "" if source.is_unnamed else local[1]
+        name = local[1] if local and not source.is_unnamed else ""
         return self._origins_by_name(frame, source, name, dim) or self._origins_by_name(frame, source, "", dim)
 
     def is_result(self, frame: Frame, source: Source) -> bool:
