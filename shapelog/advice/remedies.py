@@ -20,12 +20,12 @@ from shapelog.recompiles.causes import INT_RULES, Cause
 from shapelog.recompiles.classification.other_types import ONE_GRAPH_MODULE, SAME_CLASS
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE
 from shapelog.recompiles.classification.result import MARK_FORWARD
-from shapelog.recompiles.classification.sizes import NO_BREAK
+from shapelog.recompiles.classification.sizes import NO_BREAK, OR_UNBACKED
 from shapelog.recompiles.evidence.violation import constant_type
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.reuse.refused_calls import is_known_by_limit, is_of_oldest_alone
-from shapelog.recompiles.reuse.similar import similar
+from shapelog.recompiles.reuse.similar import runs_other_operations, similar
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import enumerated, names_of
 
@@ -39,9 +39,9 @@ _OBJECT_RULES = frozenset(("SL308", "SL319"))  # of one that each call makes
 _COMPILE_FAILED = RULES["SL403"]
 # What a mark saves is not known then.
 _WITHOUT_GRAPH = (Verdict.LIMIT, Verdict.UNFINISHED)
-# Where an int makes a size of 1: it has no dimension that could be unbacked.
-_INT_OF_SIZE_ONE = (
-    "if only the warm-up has a size of 1, warm up with 2 or more; "
+# Where a size of 1 is computed from what varies: from an int, which cannot be unbacked, or a size, of which a part cannot be then.
+_COMPUTED_SIZE_ONE = (
+    "if only the warm-up makes a size of 1, warm up with larger sizes; "
     "otherwise accept the extra graph (PyTorch always specializes on sizes 0 and 1)"
 )
 # What to do about that where it is an int, which cannot be unbacked.
@@ -187,7 +187,10 @@ class Remedies:
         known = (
             text or other or _shared_remedy(causes) or pinned or _dims_to_mark(rule, causes, first) or self._int_to_list(rule, causes[0])
         )
-        return Remedy(rule, (known or remedy_for(rule, self._version.reads_sources)) + _unless_none(first, causes[0]))
+        text = known or remedy_for(rule, self._version.reads_sources)
+        if text.endswith(OR_UNBACKED) and runs_other_operations(first.compile, first.nearest):
+            text = f"{text.removesuffix(OR_UNBACKED)}; the code runs other operations for this size"
+        return Remedy(rule, text + _unless_none(first, causes[0]))
 
     def _has_obstacle(self, item: Recompile) -> bool:
         """Whether marks do not act on one of its causes: looked up once, not for each of them."""
@@ -401,8 +404,8 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
     """What to do where this rule is the obstacle."""
     if code == _BY_FRAMEWORK and causes and all(cause.is_int for cause in causes):
         return _PINNED_INT
-    if code == _ZERO_OR_ONE and causes and all(cause.is_int for cause in causes):
-        return _INT_OF_SIZE_ONE
+    if code == _ZERO_OR_ONE and causes and not any(code in cause.codes for cause in causes):
+        return _COMPUTED_SIZE_ONE
     if blocked.compile.outcome is Outcome.LIMIT and is_known_by_limit(blocked.frame):
         return _UNKNOWN_GRAPHS
     text = _WHERE_BLOCKED.get(code)

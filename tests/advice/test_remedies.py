@@ -46,6 +46,15 @@ def remedy(made: bytes) -> Remedy:
     return report.remedies.of_recompile(recompile)
 
 
+def test_a_size_of_one_for_which_the_code_runs_other_operations_keeps_a_graph_of_its_own() -> None:
+    """An unbacked size would meet the branch, and fail there."""
+    made = trace(static_sizes(10), compiled("0/1", tensor(1, 8), graph=TANH))
+    end = "accept the extra graph (PyTorch always specializes on 0 and 1); the code runs other operations for this size"
+    assert remedy(made).text == end
+    assert all(item.tool != "unbacked source" for item in advise(explain(made)).alternatives)
+    assert remedy(trace(static_sizes(10, 1))).text.endswith("or try torch._dynamo.decorators.mark_unbacked on the dimension")
+
+
 def test_it_is_the_mark_itself_with_the_rule_of_its_cause() -> None:
     assert remedy(make.small_trace()) == Remedy(RULES["SL101"], WHOLE)
 

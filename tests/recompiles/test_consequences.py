@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import make
 import pytest
-from payload_text import CPU_KEYS, equals_match, global_state, graph_text, guard_manager, guard_tree, tensor_match
+from payload_text import CPU_KEYS, RETURN_LINE, equals_match, global_state, graph_text, guard_manager, guard_tree, tensor_match
 
 from shapelog.recompiles.consequences.separate import CONSEQUENCES, separate
 from shapelog.recompiles.evidence.violation import Violation
@@ -13,6 +13,7 @@ from shapelog.recompiles.violations import violations
 from shapelog.rules import Verdict
 
 CHUNK = graph_text('L_x_: "f32[1, s7][s7, 1]cpu"', 'cat: "f32[1, s9][s9, 1]cpu" = torch.cat([l_past_, l_x_], -1)', "return (cat,)")
+LONG, STEP = f"2 <= L['x'].size()[1]  {RETURN_LINE}", f"2 <= L['x'].stride()[0]  {RETURN_LINE}"
 TIED = "L['x'].stride()[0] == 8*L['x'].size()[1]  # return x.view(-1)  # app/model.py:6 in f"
 SUM = "L['x'].size()[0] == 2 + L['y'].size()[0]  # a, b, c = x.split((k, n, m))  # app/model.py:6 in f"
 LONG_ITEM = "L['xs'][2].size()[0] <= 30  # if xs[2].size(0) <= 30:  # app/model.py:6 in f"
@@ -179,6 +180,10 @@ CASES = {
     "strides_follow_resized_tensor": (
         resized((4, 6, 8), (4, 6, 9), guard_tree(tensor_match(size=(None, None, 8), stride=(None, 8, 1)), shapes=(TIED,))),
         "L['x'].stride()[0] shape L['x'].stride()[0] == 8*L['x'].size()[1]",
+    ),
+    "stride_of_one_in_a_resized_tensor": (
+        resized((4, 6), (4, 1), guard_tree(tensor_match(size=(4, None), stride=(None, 1)), shapes=(LONG, STEP))),
+        "L['x'].stride()[0] shape 2 <= L['x'].stride()[0]",
     ),
     "in_container_of_other_length": (
         two(

@@ -11,6 +11,7 @@ from shapelog.model.frame import Frame
 from shapelog.model.vllm import ranges_setting
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.reuse.similar import runs_other_operations
 from shapelog.text import MOST_NAMED, some
 
 # A list by source with at least this many entries is a burden.
@@ -21,6 +22,8 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
     """Sizes 0 and 1 share a graph with the others only where the size is unbacked."""
     found: dict[Mark, Frame] = {}
     for item, cause in context.with_code("SL104"):
+        if runs_other_operations(item.compile, item.nearest):  # a branch on an unbacked size fails
+            continue
         part = cause.source.tensor_part
         if cause.prop.kind is Kind.SIZE:
             found.setdefault(Mark(cause.source, cause.prop.dim), item.frame)

@@ -165,7 +165,11 @@ def _strides(guard: _Guard) -> Classification | None:
     is_slice = same_order(guard.call.described(part.tensor), guard.entry, guard.call)
     seen = f" (now {display_text(guard.actual)})" if guard.actual else ""
     if is_slice and _OLD_ZERO_ONE.fullmatch(guard.expression) and guard.values == [1]:
-        was = f"{part.tensor.display_name} was a slice with a step in dim {part.prop.dim}"
+        name, dim, tensor = part.tensor.display_name, part.prop.dim, guard.call.input(guard.call.described(part.tensor))
+        is_innermost = tensor is None or dim == len(tensor.size) - 1
+        was = (
+            f"{name} was a slice with a step in dim {dim}" if is_innermost else f"{name} was a slice in which dim {dim} has a larger stride"
+        )
         sentence = f"{was} ({shown_guard(guard.expression)}) and no longer is one{seen}"
         return Classification(("SL105",), sentence, is_slice)
     follow = "follow from its sizes, and did not before" if guard.shape.parsed.is_inequality else "no longer follow from its sizes"

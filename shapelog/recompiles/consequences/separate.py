@@ -49,6 +49,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         objects.passed_to_another_callee,
         sizes.rank_changed,
         sizes.strides_follow_resized_tensor,
+        sizes.stride_of_one_in_a_resized_tensor,
         sizes.in_container_of_other_length,
         sizes.product_of_other_items,
         sizes.length_of_another_value,

@@ -33,6 +33,15 @@ def strides_follow_resized_tensor(item: Violation, changes: Changes) -> bool:
     return all(same_order(source, changes.entry, changes.call) for source in found)
 
 
+def stride_of_one_in_a_resized_tensor(item: Violation, changes: Changes) -> bool:
+    """A guard such as ``2 <= x.stride()[0]`` of a slice, where the call has a tensor whose stride is 1 as its inner sizes are."""
+    part = item.source.tensor_part if item.shape and set(item.shape.parsed.names) == {item.source.canonical} else None
+    if part is None or part.prop.kind is not Kind.STRIDE or part.tensor.canonical not in changes.resized:
+        return False
+    known = [layout(changes.call, tensor.source) for tensor in changes.call.inputs_by_canonical.get(part.tensor.canonical, ())]
+    return any(found and part.prop.dim < len(found.strides) - 1 and found.is_packed(part.prop.dim) for found in known)
+
+
 def stride_follows_size(item: Violation, changes: Changes) -> bool:
     return item.prop.kind is Kind.STRIDE and follows_from_sizes(item.source, item.prop.dim, changes.entry, changes.call)
 

@@ -16,6 +16,11 @@ def similar(one: Compile, other: Compile) -> bool:
     return bool(first and second and first.key and first.key == second.key)
 
 
+def runs_other_operations(one: Compile, other: Compile | None) -> bool:
+    """Whether the graphs of both are known and their operations differ."""
+    return other is not None and has_operations(one) and has_operations(other) and not similar(one, other)
+
+
 def has_operations(compile: Compile) -> bool:
     return compile.graph is not None and bool(compile.graph.key)
 

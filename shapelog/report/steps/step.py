@@ -19,7 +19,7 @@ from shapelog.report.report import Report
 from shapelog.report.repository_paths import SourceLine
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
-from shapelog.rules import AlertKind, Remedy, Rule, Verdict
+from shapelog.rules import RULES, AlertKind, Remedy, Rule, Verdict
 from shapelog.text import names_of, plural, seconds
 
 # Rules about state that a program sets up once, before the first compiled call.
@@ -117,6 +117,9 @@ class NextStep:
     why_short: str = ""
 
 
+_ALIASING = RULES["SL317"]
+
+
 @dataclass(frozen=True)
 class StepSources:
     """The alerts of a run, and what steps look up in it."""
@@ -210,8 +213,8 @@ def step_of(
 
 
 def _place(alert: Alert) -> StepPlace | None:
-    """The line that it is about, else the one that makes the call."""
-    if alert.call and not alert.snippet:
+    """The line that it is about, else the one that makes the call, which also is where one tensor is passed twice."""
+    if alert.call and (not alert.snippet or alert.rule is _ALIASING):
         return StepPlace(alert.call.place, alert.call.code, "")
     return StepPlace(alert.source_line, alert.snippet, alert.marked) if alert.source_line else None
 
