@@ -188,7 +188,7 @@ class Remedies:
             text or other or _shared_remedy(causes) or pinned or _dims_to_mark(rule, causes, first) or self._int_to_list(rule, causes[0])
         )
         text = known or remedy_for(rule, self._version.reads_sources)
-        if text.endswith(OR_UNBACKED) and runs_other_operations(first.compile, first.nearest):
+        if text.endswith(OR_UNBACKED) and takes_another_path(first):
             text = f"{text.removesuffix(OR_UNBACKED)}; the code runs other operations for this size"
         return Remedy(rule, text + _unless_none(first, causes[0]))
 
@@ -296,6 +296,11 @@ def _inputs(compile: Compile) -> Iterator[tuple[Source, int]]:
     yield from ((tensor.source, len(tensor.size)) for tensor in compile.inputs)
     yield from ((source, 0) for source in (compile.guards.guarded_values if compile.guards else ()))
     yield from ((symbol.source.unwrapped, 0) for symbol in compile.symbols)
+
+
+def takes_another_path(item: Recompile) -> bool:
+    """Whether the code runs other operations than for the nearest entry, and nothing but sizes and ints changed."""
+    return all(cause.size_related for cause in item.causes) and runs_other_operations(item.compile, item.nearest)
 
 
 def _obstacle_first(item: Recompile) -> list[Cause]:

@@ -320,6 +320,16 @@ def test_the_remedy_names_the_function_whose_input_is_marked() -> None:
     assert remedies["score"].startswith("mark dim 0 of x in encode as dynamic (the size of h follows from this): add L['x']:0")
 
 
+@pytest.mark.parametrize(("making", "env", "declared"), [("h = encode(x)", "L['mask']:0", []), ("p = encode(x)", "L['h']:0", ["score"])])
+def test_no_shape_is_declared_where_an_input_is_dynamic_without_a_mark(making: str, env: str, declared: list[str]) -> None:
+    """What a declaration does not name is static: ``h``, which encode returns with a symbolic size, would be."""
+    made = handed(making, "y = score(h)", apart=("L['mask']",)).replace(b'"encode"', b'"torch_dynamo_resume_in_encode_at_3"')
+    advice = advise(make.explain(made))
+    assert env in advice.env
+    assert ("L['h']:0" in advice.env) == bool(declared)
+    assert [item.subject for item in advice.alternatives if item.tool == "shapes_spec="] == declared
+
+
 def test_of_many_inputs_the_first_is_one_of_the_recompiled_code_and_those_of_other_functions_are_counted() -> None:
     shown = make.report(handed(*("y = score(encode(x))",) * 2, apart=("L['a']", "L['b']", "L['c']")))
     (of_score,) = (item for item in shown.recompiles if item.frame.title == "score")

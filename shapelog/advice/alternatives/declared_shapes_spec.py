@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, callee, is_argument
 from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark
-from shapelog.advice.replay import Marks
 from shapelog.grouping import grouped
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.properties import Kind
+from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import Input
 from shapelog.rules import any_blocks_marking
 from shapelog.text import some
@@ -29,7 +29,10 @@ def shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
         removed = [cause for item in context.explained.of_frame(frame) if item.compile not in left for cause in item.causes]
         if context.marks.isdisjoint(Mark(cause.source, cause.prop.dim) for cause in removed if cause.prop.kind is Kind.SIZE):
             continue
-        marks = grouped(_varied(frame, context.marks), lambda mark: mark.source)
+        varied = _varied(frame)
+        if not context.marks.issuperset(varied):  # what compiled code passes on dynamic needs no mark, and would be static here
+            continue
+        marks = grouped(varied, lambda mark: mark.source)
         mine = [mark for item in first.inputs for mark in marks.get(item.source, ())] if first else []
         if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not is_argument(mark.source) for mark in mine):
             continue
@@ -63,14 +66,14 @@ def shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
         return
 
 
-def _varied(frame: Frame, marks: Marks) -> list[Mark]:
-    """The dims that a frame was called with several sizes of."""
-    sizes: dict[str, set[tuple[int, ...]]] = {}
+def _varied(frame: Frame) -> list[Mark]:
+    """The dims of tensors that a frame was called with several sizes of."""
+    sizes: dict[Source, set[tuple[int, ...]]] = {}
     for compile in frame.compiles:
         for item in compile.inputs:
             sizes.setdefault(item.source, set()).add(item.size)
-    dims = (mark for mark in sorted(marks) if not mark.is_int)
-    return [mark for mark in dims if len({size[mark.dim] for size in sizes.get(mark.source, ()) if mark.dim < len(size)}) > 1]
+    dims = (Mark(source, dim) for source in sorted(sizes) for dim in range(max(map(len, sizes[source]))))
+    return [mark for mark in dims if len({size[mark.dim] for size in sizes[mark.source] if mark.dim < len(size)}) > 1]
 
 
 def _of_other_tensors(frame: Frame) -> set[str]:

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, is_argument, specialized
 from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark, entries, pattern
+from shapelog.advice.remedies import takes_another_path
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.vllm import ranges_setting
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.reuse.similar import runs_other_operations
 from shapelog.text import MOST_NAMED, some
 
 # A list by source with at least this many entries is a burden.
@@ -22,7 +22,7 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
     """Sizes 0 and 1 share a graph with the others only where the size is unbacked."""
     found: dict[Mark, Frame] = {}
     for item, cause in context.with_code("SL104"):
-        if runs_other_operations(item.compile, item.nearest):  # a branch on an unbacked size fails
+        if takes_another_path(item):  # a branch on an unbacked size fails
             continue
         part = cause.source.tensor_part
         if cause.prop.kind is Kind.SIZE:
