@@ -24,7 +24,7 @@ from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.global_state import autocast_pair, changed_fields, state_value
-from shapelog.recompiles.strides import dims_of_bases, layout
+from shapelog.recompiles.strides import Layout, dims_of_bases, layout
 from shapelog.recompiles.violations import violations
 from shapelog.rules import RULES, Rule, Verdict
 from shapelog.text import plural, start_of
@@ -322,11 +322,19 @@ def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
 # contiguous() returns such a tensor as it is.
 _COPY = "pass a copy with the usual strides, .clone(memory_format=torch.contiguous_format), or make the tensor the same way every time"
 _COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format), or use one memory format"
+_COPY_OF_SLICE = "copy the slice with contiguous() before the call, or accept one graph for slices and one for whole tensors"
 _LAYOUT_OF_FORWARD = (
     "use one memory format in the forward pass, or accept one graph for each: "
     "what a backward pass takes has the layouts of the forward pass"
 )
 _OF_BASE = "._base."
+
+
+def _is_sliced(before: Layout | None, after: Layout | None) -> bool:
+    """Whether the strides of a tensor followed from its sizes, and are now larger, in the same order: those of a part of a larger one."""
+    if not (before and after) or before.order != after.order:
+        return False
+    return all(map(before.is_packed, before.order)) and not all(map(after.is_packed, after.order))
 
 
 def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
@@ -357,6 +365,9 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
             own_remedy = EXPANDED_IN_BACKWARD
         elif all(found is None or found.is_expanded or found.order == sorted(found.order) for found in layouts):
             own_remedy = EXPANDED  # what is copied has the strides of the other
+    elif _is_sliced(*layouts) and not is_same:
+        own_remedy = own_remedy or _COPY_OF_SLICE
+        sentence = f"{name} is now a slice of a larger tensor{strides}"
     elif is_same:
         own_remedy = _COPY
         sentence = f"only the stride of a dimension of size 1 of {name} changed, which PyTorch guards anyway{strides}"

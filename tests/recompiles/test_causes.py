@@ -477,6 +477,22 @@ def test_in_a_backward_pass_autograd_itself_expands_gradients_and_makes_views() 
     assert "gradients that autograd makes as views" in only(made).own_remedy
 
 
+@pytest.mark.parametrize(
+    ("strides", "words"),
+    [
+        (((64, 8, 1), (240, 20, 1)), "x is now a slice of a larger tensor: strides (64, 8, 1), now (240, 20, 1)"),
+        (((64, 1, 8), (240, 1, 20)), "x is now a slice of a larger tensor"),
+        (((64, 8, 1), (64, 1, 8)), "the memory layout of x changed"),
+    ],
+    ids=["sliced", "transposed and sliced", "transposed"],
+)
+def test_a_part_of_a_larger_tensor_has_other_strides(strides: tuple[tuple[int, ...], ...], words: str) -> None:
+    made = trace(*(compiled(f"0/{number}", tensor(4, 8, 8, stride=item)) for number, item in enumerate(strides)))
+    cause = only(made)
+    assert cause.sentence.startswith(words)
+    assert cause.own_remedy.startswith("copy the slice with contiguous()" if "slice" in words else "")
+
+
 def test_a_mark_on_a_slice_of_one_column_does_not_help() -> None:
     made = trace(*(compiled(f"0/{number}", tensor(4, 1, stride=[stride, 1])) for number, stride in enumerate((1, 2))))
     assert only(made).own_remedy == "copy the slice or view with clone(memory_format=torch.contiguous_format), or use one memory format"
