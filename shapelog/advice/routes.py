@@ -313,18 +313,19 @@ def _shows_one_input(compile: Compile) -> bool:
 
 
 def _becomes_dynamic(cause: Cause, frame: Frame, entry: CompileFacts) -> bool:
-    """Whether a size has a symbol in the entry without a mark, because the first compile of this function had another one, or a tensor of
-    another rank, whose sizes PyTorch all makes symbolic.
+    """Whether a size has a symbol in the entry without a mark, because an earlier compile of this function had another one, or a tensor of
+    another rank, whose sizes PyTorch all makes symbolic. Without a mark, the two are compiled in any case.
 
     It was pinned all the same, by what it is tied to: where that is marked, automatic dynamic shapes are enough.
     """
     if cause.prop.kind is not Kind.SIZE:
         return False
     dim = cause.prop.dim
-    sizes = (item.size for item in frame.compiles[0].inputs if item.source == cause.source)
+    earlier = (compile for compile in frame.entries if compile.order < entry.compile.order)
+    sizes = (item.size for compile in earlier for item in compile.inputs if item.source == cause.source)
     tensor = entry.input(cause.source)
-    was, now = next(sizes, None), tensor.size if tensor else ()
-    is_other = was is not None and (len(was) != len(now) or was[dim : dim + 1] != now[dim : dim + 1])
+    now = tensor.size if tensor else ()
+    is_other = any(len(was) != len(now) or was[dim : dim + 1] != now[dim : dim + 1] for was in sizes)
     is_marked = tensor is not None and dim in tensor.marked_dynamic
     return is_other and not is_marked and f"{cause.source}.size()[{dim}]" in entry.symbolic
 

@@ -83,13 +83,14 @@ def _answer(found: dict[str, Any], status: int, folder: Path, lines: Sequence[st
     numbers, times = found["compiles"], found["seconds"]
     low, high = times["predicted"]["least"], times["predicted"]["most"]
     predicted = "time unknown" if low is None else seconds_range(low, high)
+    more = [f"more to mark, by the second run: suggest_dynamic for {folder / 'after'}"] if found["next_env"] else []
     return VerifyAnswer(
         outcome=f"{'it helped' if found['helped'] else 'it did not help'}: {numbers['before']} compilations became {numbers['measured']}",
         helped=found["helped"],
         compilations=f"before {numbers['before']}, predicted {numbers['predicted']}, measured {numbers['measured']}",
         seconds=f"before {seconds_or_unknown(times['before'])}, predicted {predicted}, measured {seconds_or_unknown(times['measured'])}",
         faults=[short(text) for text in first(found["faults"], most)],
-        notes=[short(text) for text in first(found["notes"], most)],
+        notes=[short(text) for text in (*more, *first(found["notes"], most))],
         frames=[_frame(item) for item in first(found["frames"], most)],
         set_variable=pasted([found["advice"]["shell"]], f"shapelog suggest-dynamic {quote(str(folder / 'before'))} --format shell"),
         traces=str(folder),

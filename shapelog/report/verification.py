@@ -74,6 +74,19 @@ class Verification:
         return f"the command took {first}, then {second}" if self.second.seconds >= self.first.seconds else ""
 
     @property
+    def saved_no_time(self) -> bool:
+        """Whether neither the command nor its compilations took less time."""
+        least = self.advice.before.seconds.least
+        return bool(self.slower) and self.comparison.now.seconds >= least
+
+    @property
+    def next_advice(self) -> Advice | None:
+        """What the second run shows to mark in addition, as in calls that left no record in the first; None where that saves nothing."""
+        found = self.comparison.after.advice
+        is_more = found is not None and found.env not in ("", self.advice.env) and found.after.compiles < found.before.compiles
+        return found if is_more else None
+
+    @property
     def helped(self) -> bool:
         return not self.faults and self.measured < self.advice.before.total
 

@@ -56,6 +56,17 @@ def test_a_size_that_automatic_dynamic_made_symbolic_needs_no_mark_of_its_own(fi
     assert [set(choice) for choice in route.required_marks] == needed
 
 
+def test_so_does_one_that_became_symbolic_after_the_first_compile() -> None:
+    """A cache is empty in the first call; then its lengths vary, and in a model with a mask the static one pins them."""
+    first = trace(compiled("0/0", tensor(9, 9, source="L['ids']")), compiled("0/1", tensor(8, 8, source="L['ids']"), tensor(5, 8)))
+    for number, length in enumerate((6, 7), 2):
+        both = tensor(length, 8), tensor(length - 1, 8, source="L['keys']")
+        symbols = (("s77", str(length), "L['x'].size()[0]"),)
+        first += compiled(f"0/{number}", *both, symbols=symbols, graph=graph_text())
+    route = next(item for item in calls(first)[-1].routes if item.entry.label == "0/2")
+    assert [set(choice) for choice in route.required_marks] == [{K0}]
+
+
 @pytest.mark.parametrize(
     ("guard", "narrowed"),
     [("((-1) + L['x'].size()[1]) / 16 == 2.0", ()), ("((-1) + L['x'].size()[1]) % 16 == 0", ("L['x'].size()[1]",))],

@@ -220,7 +220,7 @@ def test_a_view_to_copy_may_be_one_which_a_library_passes_on(monkeypatch: pytest
     reason = "0/0: 'NoneType' object has no attribute 'size'"
     calls = make.compile("0/0", make.tensor(10, 8, is_view=True), guards=guards), make.compile("0/1", make.tensor(10, 8), reasons=(reason,))
     (step,) = steps_of(make.report(make.trace(*calls)))
-    assert step.title == "f, called in library code (dit.py:20): pass a copy of it, made with clone(), in the calls in which it is a view"
+    assert step.title == "f, called in library code (dit.py:20): pass a copy of x, made with clone(), in the calls in which it is a view"
     assert step.confidence.level == "low"
 
 

@@ -4,7 +4,7 @@ import re
 
 from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import LENGTH, Kind
-from shapelog.reading.payloads.source_names import Source, display_text, is_torch
+from shapelog.reading.payloads.source_names import Source, display_text, is_library, is_torch
 from shapelog.recompiles.classification.library_calls import is_made_by_library, is_passed_by_library
 from shapelog.recompiles.classification.result import (
     Classification,
@@ -21,7 +21,7 @@ from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.int_usage import is_tested, passes_on, spelled
 from shapelog.rules import Verdict
-from shapelog.text import some, with_article
+from shapelog.text import file_name, some, with_article
 
 _KINDS_OF_CALLS = "accept one graph for each kind of call: each passes tensors that the other does not"
 _EACH_CASE = "accept one graph for each case: the code behaves differently depending on which keys there are"
@@ -48,6 +48,7 @@ _OWN_KEYS = (
     "or return the values and store them outside"
 )
 _OWN_ITEMS = "the code itself adds items: return them, and add them outside"
+_ITEMS_OF_LIBRARY = "accept the extra graph: library code adds the items ({})"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
 _ADDS = r"\.(?:append|extend|insert)\("
 _AN_ITERATOR = "_iterator"
@@ -201,7 +202,12 @@ def _of_list(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=justified)
     if not _has_tensors(item, entry, call) and (remedy := made_outside(item.source, (line_of(item),))):
         return Classification(("SL313",), sentence, remedy=remedy)
-    remedy = _of_items(item, name, entry, call) or (_AS_ONE_TENSOR if _has_many_floats(item, entry, call) else "")
+    place = line_of(item)
+    remedy = _of_items(item, name, entry, call)
+    if remedy == _OWN_ITEMS and place and is_library(place.file):
+        where = f"{file_name(place.file)}:{place.line}"
+        return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_ITEMS_OF_LIBRARY.format(where))
+    remedy = remedy or (_AS_ONE_TENSOR if _has_many_floats(item, entry, call) else "")
     if not remedy and is_made_by_library(item, entry, call):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_MADE_BY_LIBRARY)
     if not remedy and passes_on(code_of(item), spelled(item.source)):

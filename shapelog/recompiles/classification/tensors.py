@@ -9,7 +9,7 @@ from shapelog.recompiles.classification.state import WHOLE_TRANSFORM
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.rules import Verdict
-from shapelog.text import enumerated, with_article
+from shapelog.text import enumerated, file_name, with_article
 
 _SAME_OBJECTS = "pass objects that are always distinct or always the same, or accept one graph for each case"
 _BOTH_BRANCHES = "accept one graph per branch: a clone() of the tensor has the same sizes, and so takes the same branch"
@@ -23,7 +23,7 @@ _NO_VIEW_IN_BACKWARD = (
     "clone() the view in the forward pass if it comes from there; gradients that autograd makes as views, and others, need a graph each"
 )
 COPY_OF_VIEW = "clone() the view before the call, or accept one graph for each kind of view"
-_NO_VIEW = "pass a copy of it, made with clone(), in the calls in which it is a view"
+_NO_VIEW = "pass a copy of {}, made with clone(), in the calls in which it is a view"
 _SAME_METADATA = "use the same metadata in every call, or accept one graph for each"
 INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
 _OVERLAPPING = re.compile(r"check_overlapping\(overlapping=\[(?P<together>.+)\], non_overlapping=\[(?P<apart>.*)\]\)")
@@ -90,7 +90,11 @@ def view(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
             ("SL105",), f"{tensor} is a view of a tensor with fewer dims than when this was compiled", remedy=COPY_OF_VIEW
         )
     sentence = f"{tensor} was a view of another tensor when this was compiled, and no longer is one"
-    return Classification(("SL303",), sentence, remedy=_NO_VIEW_IN_BACKWARD if call.is_in_backward else _NO_VIEW)
+    if call.is_in_backward:
+        return Classification(("SL303",), sentence, remedy=_NO_VIEW_IN_BACKWARD)
+    line = next((frame for frame in reversed(entry.compile.recorded_callers) if not frame.passes_on), None)
+    where = f", as at {file_name(line.file)}:{line.line}" if line else ""
+    return Classification(("SL303",), sentence, remedy=_NO_VIEW.format(tensor) + where)
 
 
 def metadata(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

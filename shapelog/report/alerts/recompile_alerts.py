@@ -61,6 +61,7 @@ def _alert(alerted: AlertedCode, members: list[Blamed]) -> Alert:
     for item in members:
         compile = item.compiled.compile
         kinds[compile] = kinds.get(compile, frozenset()) | item.kinds
+    members = most_common_first(members)
     causes = [item.cause for item in members if item.cause]
     cause = causes[0] if causes else None
     occurrences = tuple(alerted.found.occurrence(item, kinds[compile]) for compile, item in compiled.items())
@@ -100,6 +101,13 @@ def _alert(alerted: AlertedCode, members: list[Blamed]) -> Alert:
         notes=(*own_reasons(members), *why_not_marked(recompiles, facts[0]), *other_sentences(members)),
         rest=_rest(alerted, members, remedy),
     )
+
+
+def most_common_first(members: list[Blamed]) -> list[Blamed]:
+    """In their order, but first those that failed the kind of check which most of them did, as the sentence is that of the first."""
+    kinds = [item.cause.prop.kind if item.cause else None for item in members]
+    leading = max(kinds, key=kinds.count)
+    return sorted(members, key=lambda item: (item.cause.prop.kind if item.cause else None) is not leading)
 
 
 def _place(alerted: AlertedCode, causes: Sequence[Cause], axes: Sequence[str], called: StackFrame | None) -> UserLine | None:

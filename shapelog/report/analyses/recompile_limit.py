@@ -196,7 +196,8 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, compile: Compile
     left = [item for item in own if item.verdict is not Verdict.MARKING]
     if len(left) < len(own):
         # what needs a graph of its own, such as training and inference, is not to be kept the same
-        others = _what_else([item for item in left if not any(map(_is_needed, item.causes))])
+        has_room = compile.outcome is not Outcome.LIMIT and 2 * (1 + len(left)) <= len(frame.entries)
+        others = "" if has_room else _what_else([item for item in left if not any(map(_is_needed, item.causes))])
         kept = f" and keep {others} the same in all calls" if others else ""
         return f"mark the sizes and ints that vary{kept}, or raise {setting}"
     return f"keep what adds cache entries the same in all calls ({_needing_entries(own) or causes}), or raise {setting}"

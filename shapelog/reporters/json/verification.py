@@ -9,8 +9,8 @@ from shapelog.reporters.json.parts import range_data, time_data
 
 # 1: first shape. 2: the most that a prediction may come to. 3: predicted seconds as a range, and whether it held.
 # 4: null for seconds that are not known. 5: the verdict 'not finished'.
-# 6: graph breaks that came or went. 7: exports. 8: what the suggestions save is saved_seconds.
-FORMAT_VERSION = 8
+# 6: graph breaks that came or went. 7: exports. 8: what the suggestions save is saved_seconds. 9: what the second run shows to mark.
+FORMAT_VERSION = 9
 
 
 def verification_data(verification: Verification) -> dict[str, Any]:
@@ -23,6 +23,7 @@ def verification_data(verification: Verification) -> dict[str, Any]:
         "faults": list(verification.faults),
         "notes": list(verification.notes),
         "env": advice.env,
+        "next_env": verification.next_advice.env if verification.next_advice else "",
         "compiles": {"before": advice.before.total, "predicted": advice.after.total, "measured": verification.measured},
         "limit_hits": {"before": advice.before.limit_hits, "predicted": advice.after.limit_hits, "measured": comparison.now.limit_hits},
         "seconds": {

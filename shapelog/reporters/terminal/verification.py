@@ -2,6 +2,7 @@
 
 from rich.text import Text
 
+from shapelog.advice.paste_formats import effect_of
 from shapelog.report.results import Cell, Column, location_of
 from shapelog.report.verification import FrameProof, Verification
 from shapelog.reporters import Options
@@ -24,6 +25,9 @@ def render_verification(verification: Verification, options: Options) -> bytes:
         page.heading("Not as predicted")
     for note in verification.notes:
         page.line(note, indent=2)
+    if found := verification.next_advice:
+        page.heading("More to mark", f"by the second run: {effect_of(found)}")
+        what_to_set(page, found)
     return page.bytes()
 
 
@@ -32,7 +36,7 @@ def _verdict(page: TextPage, found: Verification) -> None:
         before, now = found.advice.before, found.comparison.now
         surety = _surety(found)
         after = compilations(now.compiles, now.limit_hits) if before.limit_hits or now.limit_hits else str(now.compiles)
-        unsaved = ", but no time was saved" if found.slower else ""
+        unsaved = ", but no time was saved" if found.saved_no_time else ""
         change = f": {compilations(before.compiles, before.limit_hits)} became {after}, {surety}{unsaved}"
         page.line(("It helped", "bold green"), change)
         if found.slower:

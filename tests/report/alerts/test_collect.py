@@ -4,6 +4,7 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import make
 import pytest
@@ -13,8 +14,10 @@ from payload_text import RETURN_LINE, code_comment, equals_match, global_state, 
 from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.model.compile import Outcome
+from shapelog.reading.payloads.properties import Kind, Property, stride
 from shapelog.report.alerts.alert import Alert, Alerts, RelatedLine, stable_text
 from shapelog.report.alerts.collect import collect_alerts
+from shapelog.report.alerts.recompile_alerts import most_common_first
 from shapelog.report.report import analyze
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.rules import AlertKind, Level
@@ -44,6 +47,16 @@ def fingerprints(*traces: bytes, **more: object) -> list[str]:
 def test_later_values_of_a_guard_are_listed_with_the_first_one() -> None:
     alert = by_code(of_fixture("lab/detections_maybe_none"))["SL104"]
     assert alert.sentence.endswith("(now labels.size()[0] = 0, then labels.size()[0] = 1)")
+
+
+def test_the_sentence_is_that_of_what_most_of_them_failed() -> None:
+    """A stride of a slice failed a guard once, and changed twice."""
+    members = [
+        SimpleNamespace(cause=SimpleNamespace(prop=prop), label=label)
+        for label, prop in enumerate((Property(Kind.SHAPE_GUARD), stride(0), stride(0)))
+    ]
+    assert [item.label for item in most_common_first(members)] == [1, 2, 0]  # type: ignore[arg-type]
+    assert [item.label for item in most_common_first(members[:2])] == [0, 1]  # type: ignore[arg-type]
 
 
 def test_one_alert_covers_every_recompile_of_one_property() -> None:

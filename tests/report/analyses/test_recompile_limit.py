@@ -80,14 +80,26 @@ def test_what_marks_remove_is_not_to_be_kept_the_same() -> None:
     assert finding.remedy.startswith(kept)
 
 
-@pytest.mark.parametrize(("is_trained", "kept"), [(True, ""), (False, " and keep grad_mode the same in all calls")])
+def in_modes(*calls: tuple[int, str, bool], is_trained: bool = False) -> bytes:
+    """A function called with so many rows, a string and a grad mode, each of which needs an entry."""
+    made = make.trace()
+    for number, (rows, name, mode) in enumerate(calls):
+        guards = guard_tree(tensor_match(size=(rows, 8)), global_state(grad_mode=mode), equals_match("L['name']", f"'{name}'", "str"))
+        made += make.compile(f"0/{number}", make.tensor(rows, 8), guards=guards)
+    return made + (make.metrics("0/0", kind="bwd_compilation_metrics", fail_type=None) if is_trained else b"")
+
+
+@pytest.mark.parametrize(("is_trained", "kept"), [(True, "name"), (False, "name and grad_mode")])
 def test_training_and_inference_are_not_to_be_kept_the_same(is_trained: bool, kept: str) -> None:
-    calls = [(10, True), (11, True), (12, True), (13, True), (14, True), (15, True), (15, False)]
-    guards = [guard_tree(tensor_match(size=(rows, 8)), global_state(grad_mode=mode)) for rows, mode in calls]
-    made = make.trace(*(make.compile(f"0/{number}", make.tensor(rows, 8), guards=guards[number]) for number, (rows, _) in enumerate(calls)))
-    made += make.metrics("0/0", kind="bwd_compilation_metrics", fail_type=None) if is_trained else b""
-    (finding,) = found(made)
-    assert finding.remedy == f"mark the sizes and ints that vary{kept}, or raise torch._dynamo.config.recompile_limit"
+    calls = [*((rows, "a", True) for rows in (10, 11, 12, 13)), (13, "b", True), (13, "c", True), (13, "c", False)]
+    (finding,) = found(in_modes(*calls, is_trained=is_trained))
+    words = f"mark the sizes and ints that vary and keep {kept} the same in all calls, or raise torch._dynamo.config.recompile_limit"
+    assert finding.remedy == words
+
+
+def test_where_marks_leave_room_nothing_else_is_to_be_kept_the_same() -> None:
+    (finding,) = found(in_modes(*((rows, "a", True) for rows in (10, 11, 12, 13, 14, 15)), (15, "b", True)))
+    assert finding.remedy == "mark the sizes and ints that vary, or raise torch._dynamo.config.recompile_limit"
 
 
 def test_the_mode_of_a_module_is_not_to_be_kept_the_same() -> None:
