@@ -8,6 +8,7 @@ from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts.alert import Alert, Occurrence, Rest, level_of
 from shapelog.report.alerts.alerted_code import AlertedCode, stopped_at
 from shapelog.report.details.raising_calls import RaisingCall, raising_call
+from shapelog.report.details.training_lines import with_training_hint
 from shapelog.report.results import Finding, Location
 from shapelog.report.weighted import WeightedCompile
 from shapelog.rules import AlertKind, Remedy, Section
@@ -57,7 +58,7 @@ def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert
             related=lines.related,
             occurrences=occurrences,
             fingerprint=alerted.fingerprint(first.rule, axes),
-            messages=tuple(messages.values()),
+            messages=tuple(map(with_training_hint, messages.values())),
             exceptions=next((item.exceptions for item in members if item.exceptions), ()),
             notes=tuple(dict.fromkeys((*_other_errors(first, messages), *_other_reasons(limits), *notes))),
             rest=_other_remedies(limits or (members if first.rule.alert_kind is AlertKind.FAILURE else ())),

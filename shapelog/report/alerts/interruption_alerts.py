@@ -14,6 +14,7 @@ from shapelog.report.alerts.alert import Alert, Occurrence, how_many_times, leve
 from shapelog.report.alerts.alerted_code import AlertedCode, stopped_at
 from shapelog.report.details.failure_remedies import NAMES_REASON, OF_CAPTURED_GRAPH, is_in_captured_graph
 from shapelog.report.details.restarts import constant_floats, restart_remedy
+from shapelog.report.details.training_lines import with_training_hint
 from shapelog.report.details.uncompiled_calls import is_the_failure
 from shapelog.rules import RULES, AlertKind, Remedy, Rule
 from shapelog.text import names_of, seconds
@@ -114,7 +115,7 @@ def _alert(alerted: AlertedCode, rule: Rule, item: _Interrupted, is_first: bool)
         related=lines.related,
         occurrences=occurrences,
         fingerprint=alerted.fingerprint(rule, axes),
-        messages=(message,) if message else (),
+        messages=(with_training_hint(message),) if message else (),
         notes=notes,
     )
 
