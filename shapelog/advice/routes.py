@@ -76,6 +76,8 @@ class Router:
     explained: Explanations
     propagation: DynamismPropagation
     _varying: dict[tuple[Frame, Key], bool] = field(default_factory=dict)
+    _varying_among_alike: dict[tuple[Frame, Key, frozenset[Source]], bool] = field(default_factory=dict)
+    _tensors: dict[Compile, frozenset[Source]] = field(default_factory=dict)
     _keys_that_vary: dict[Frame, tuple[Key, ...]] = field(default_factory=dict)
     _of_base: dict[Frame, dict[str, list[Mark]]] = field(default_factory=dict)
     _with_views: dict[Frame, dict[str, list[Mark]]] = field(default_factory=dict)
@@ -212,7 +214,8 @@ class Router:
             static = entry.guarded(key)
             if static is None or static == DYNAMIC or self._has_one_value(compile, symbol.source):
                 continue
-            if self._varies(frame, key) or self._varies_with_another(frame, key, compile):
+            varies = self._varies(frame, key) and self._varies_among_alike(frame, key, compile)
+            if varies or self._varies_with_another(frame, key, compile):
                 origins = self.propagation.origins(frame, part.tensor, part.dim) if part else ()
                 found[source] = frozenset((mark_at(source), *origins))
         return tuple(found.items())
@@ -231,7 +234,8 @@ class Router:
         if compile not in self._equal:
             self._equal[compile] = equal_sizes(compile, by_code=True)
         source, prop = key
-        return any(self._varies(frame, (mark.source, size(mark.dim))) for mark in self._equal[compile].get(Mark(source, prop.dim), ()))
+        equal = ((mark.source, size(mark.dim)) for mark in self._equal[compile].get(Mark(source, prop.dim), ()))
+        return any(self._varies(frame, key) and self._varies_among_alike(frame, key, compile) for key in equal)
 
     def doubts(self, frame: Frame, entry: Compile, differences: Sequence[EntryDifference]) -> tuple[MarkChoice, ...]:
         """What may separate a call that was refused from an entry besides the one failed guard that its record has for each entry.
@@ -294,6 +298,22 @@ class Router:
             keys = self.explained.facts.keys(frame)
             self._keys_that_vary[frame] = tuple(key for key in keys if key[1].kind in _REQUIRED and self._varies(frame, key))
         return self._keys_that_vary[frame]
+
+    def _varies_among_alike(self, frame: Frame, key: Key, compile: Compile) -> bool:
+        """The same among those that take the same tensors: layers of an encoder may have one length, and those of its decoder, which take
+        what it returned as well, another.
+        """
+        among = frame, key, self._tensors_of(compile)
+        if among not in self._varying_among_alike:
+            alike = (entry for entry in frame.entries if self._tensors_of(entry) == among[2])
+            known = [facts.facts for entry in alike if key in (facts := self.explained.facts.of(entry)).facts]
+            self._varying_among_alike[among] = len({str(facts[key]) for facts in known}) > 1
+        return self._varying_among_alike[among]
+
+    def _tensors_of(self, compile: Compile) -> frozenset[Source]:
+        if compile not in self._tensors:
+            self._tensors[compile] = frozenset(item.source for item in compile.inputs)
+        return self._tensors[compile]
 
     def _varies(self, frame: Frame, key: Key) -> bool:
         """Whether a property has several values among the compiles of a frame."""

@@ -396,20 +396,30 @@ def test_a_frame_where_it_varied_as_well_is_no_caveat() -> None:
     assert found.caveats == (NEVER_SYMBOLIC,)
 
 
-def widest(*second: int) -> bytes:
-    """Two static entries that cannot be merged, with these sizes of the second dim, then one in which both dims are symbolic."""
+def widest(*second: int, takes_more: bool = False) -> bytes:
+    """Two static entries that cannot be merged, with these sizes of the second dim, then one in which both dims are symbolic.
+
+    ``takes_more``: the second one takes another tensor as well.
+    """
     made = b""
     for number, size in enumerate(second):
         graph = graph_text(f'L_x_: "f64[10, {size}][{size}, 1]cpu"') if number == 0 else ""
-        made += compiled(f"0/{number}", tensor(10, size), guards=guard_tree(tensor_match(size=(10, size))), graph=graph)
-    symbols = (("s77", "12", "L['x'].size()[0]"), ("s78", str(second[-1]), "L['x'].size()[1]"))
-    return trace(made + compiled("0/2", tensor(12, second[-1]), guards=guard_tree(tensor_match(size=(None, None))), symbols=symbols))
+        more = [tensor(3, source="L['memory']")] if takes_more and number else []
+        made += compiled(f"0/{number}", tensor(10, size), *more, guards=guard_tree(tensor_match(size=(10, size))), graph=graph)
+    last = second[0] if takes_more else second[-1]
+    symbols = (("s77", "12", "L['x'].size()[0]"), ("s78", str(last), "L['x'].size()[1]"))
+    return trace(made + compiled("0/2", tensor(12, last), guards=guard_tree(tensor_match(size=(None, None))), symbols=symbols))
 
 
 def test_a_dim_in_which_the_compile_that_goes_was_symbolic_is_listed_with_the_other() -> None:
     """Later calls with other values of it hit the cache, and would compile again."""
     found = only(make.advice(widest(9, 8)))
     assert (found.dims, found.gone, found.confidence, found.caveats) == ((0, 1), ("0/2",), "high", ())
+
+
+def test_a_dim_that_another_length_alone_of_calls_with_more_tensors_made_symbolic_is_not() -> None:
+    """Layers of an encoder have one length, and those of a decoder, which take what the encoder returned, another."""
+    assert only(make.advice(widest(8, 9, takes_more=True))).dims == (0,)
 
 
 def test_what_the_code_needs_equal_to_such_a_dim_is_listed_with_it() -> None:
