@@ -26,6 +26,7 @@ from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.reuse.refused_calls import is_known_by_limit, is_of_oldest_alone
 from shapelog.recompiles.reuse.similar import runs_other_operations, similar
+from shapelog.recompiles.verdict import ONLY_UNDER_DYNAMIC_FALSE
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import enumerated, names_of
 
@@ -413,6 +414,8 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
         return _COMPUTED_SIZE_ONE
     if blocked.compile.outcome is Outcome.LIMIT and is_known_by_limit(blocked.frame):
         return _UNKNOWN_GRAPHS
+    if blocked.why_not_markable.startswith(ONLY_UNDER_DYNAMIC_FALSE):
+        return f"leave out dynamic=False where it is set; otherwise {RULES[code].remedy}"
     text = _WHERE_BLOCKED.get(code)
     of = {cause.source.tensor_part.tensor if cause.source.tensor_part else cause.source for cause in blocked.causes}
     has_row = any(1 in tensor.size for tensor in blocked.compile.inputs if tensor.source in of)  # of which clone() keeps the strides

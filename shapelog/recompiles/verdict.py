@@ -1,6 +1,8 @@
 """What could be done about a recompile: mark something dynamic, change code, or nothing; and why marking is not enough."""
 
+import re
 from collections.abc import Sequence
+from operator import itemgetter
 
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
@@ -28,9 +30,11 @@ from shapelog.recompiles.reuse.obstacles import (
 from shapelog.recompiles.reuse.refused_calls import is_known_by_limit
 from shapelog.recompiles.reuse.similar import has_operations, similar
 from shapelog.rules import Verdict, any_blocks_marking
-from shapelog.text import file_name
+from shapelog.text import file_name, shorten
 
+ONLY_UNDER_DYNAMIC_FALSE = "a mark helps only if the code is compiled with dynamic=False"
 _LONGEST_CODE = 60
+_OF_LAYOUT = re.compile(r"\.(?:stride\(\)\[|storage_offset\(\))")
 _SIZE_ONE = (
     "marking is not enough: a tensor that is computed from this has a size of 1 in one of the two calls; "
     "PyTorch always specializes on sizes 0 and 1"
@@ -95,7 +99,7 @@ def stays_static(frame: Frame, nearest: EntryDifference, compile: Compile, reuse
             'differ in something else; TORCH_LOGS="recompiles" shows which'
         )
     return (
-        f"a mark helps only if the code is compiled with dynamic=False: {named} was compiled after {axis} had changed, {static}; otherwise "
+        f"{ONLY_UNDER_DYNAMIC_FALSE}: {named} was compiled after {axis} had changed, {static}; otherwise "
         "the code needs that exact size (perhaps to match a weight)"
     )
 
@@ -162,9 +166,9 @@ def _blocked_by_numbers(frame: Frame, nearest: EntryDifference, compile: Compile
 
 def _blocked_by_graph(frame: Frame, nearest: EntryDifference, compile: Compile, reuse: GraphReuse) -> tuple[str, str]:
     """Graphs that differ, or guards of the dynamic one that do not hold."""
-    if not similar(nearest.entry, compile):
-        return "SL204", f"marking is not enough: {_why_graphs_differ(nearest.entry, compile)}"
     table = reuse.differences.table
+    if not similar(nearest.entry, compile):
+        return "SL204", f"marking is not enough: {_why_graphs_differ(nearest.entry, compile, table)}"
     path = other_path(nearest, table.of(nearest.entry), table.of(compile))
     if path:
         return "SL204", f"marking is not enough: {path}"
@@ -181,14 +185,27 @@ def _moved_alone(nearest: EntryDifference, table: FactTable, compile: Compile) -
     return "" if has_others else moved_to_start(nearest, table, compile)
 
 
-def _why_graphs_differ(entry: Compile, compile: Compile) -> str:
-    """That an entry ended at a graph break which this call does not meet, as the first call of a model that installs hooks does."""
+def _why_graphs_differ(entry: Compile, compile: Compile, table: FactTable) -> str:
+    """That an entry ended at a graph break which this call does not meet, as the first call of a model that installs hooks does; or the
+    line that branches, by a guard of this call which the other one does not meet.
+    """
     if not entry.breaks or compile.breaks:
-        return "the code takes a different path for this value, so the graphs differ"
+        return f"the code takes a different path for this value{_where_it_branches(entry, compile, table)}, so the graphs differ"
     place = entry.breaks[0].place
     where = f" at {file_name(place.file)}:{place.line}" if place else ""
     named = entry.label if compile.names_entries else "the earlier graph"
     return f"{named} ends at a graph break{where}, which this call does not reach, so the graphs differ"
+
+
+def _where_it_branches(entry: Compile, compile: Compile, table: FactTable) -> str:
+    """`` at model.py:342 (if pad > 0:)``; "" where no guard shows it. Sizes of 0 and 1 fail otherwise, and strides follow from sizes."""
+    numbers = table.of(entry).numbers
+    shapes = compile.guards.shapes if compile.guards else ()
+    own = (shape for shape in shapes if shape.is_of_code and shape.parsed.names and not _OF_LAYOUT.search(shape.expression))
+    failed = [shape for shape in own if shape.parsed.holds(numbers) is False and all(numbers[name] > 1 for name in shape.parsed.names)]
+    lines = ((len(shape.expression), line) for shape in failed if (line := place_of(shape.comment)) and line.code)
+    _, line = min(lines, key=itemgetter(0), default=(0, None))
+    return f" at {file_name(line.file)}:{line.line} ({shorten(line.code, _LONGEST_CODE)})" if line else ""
 
 
 def _pinning_guard(difference: EntryDifference, compile: Compile) -> str:

@@ -448,6 +448,26 @@ def test_a_call_that_does_not_reach_the_graph_break_of_an_entry_has_another_grap
     assert last_recompile(made).why_not_markable == f"marking is not enough: {why}"
 
 
+@pytest.mark.parametrize(
+    ("shapes", "where"),
+    [
+        (
+            ["(8 - L['x'].size()[0] % 8) % 8 < 5  # if pad < 5:  # app/model.py:6 in f", "L['x'].size()[0] <= 30"],
+            " at model.py:6 (if pad < 5:)",
+        ),
+        (["L['x'].size()[0] != 10", "L['x'].size()[0] <= 30  # if n <= 30:  # app/model.py:6 in f"], ""),
+        (["L['x'].stride()[0] == 9  # x.view(-1)  # app/model.py:6 in f"], ""),
+    ],
+    ids=["a branch", "no line", "a stride"],
+)
+def test_the_line_that_branches_is_the_one_whose_guard_the_other_call_does_not_meet(shapes: list[str], where: str) -> None:
+    made = make.trace(compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(size=(10, 8)))))
+    dynamic = guard_tree(tensor_match(size=(None, 8)), shapes=shapes)
+    made += compiled("0/1", tensor(12, 8), graph=TANH, guards=dynamic, symbols=SYMBOL)
+    why = f"marking is not enough: the code takes a different path for this value{where}, so the graphs differ"
+    assert last_recompile(made).why_not_markable == why
+
+
 def of_kinds(*reasons: str) -> Recompile:
     """f was compiled for an int, for a float and for a tensor of two dims; the reasons are those of a call that was refused."""
     made = make.trace(compiled("0/0", guards=guard_tree(equals_match("L['s']", 3))))

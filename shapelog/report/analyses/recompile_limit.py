@@ -7,6 +7,7 @@ from shapelog.advice.remedies import Remedies, marks_act_on
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guards.comments import UserLine
+from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.recompile_reasons import NO_REASON
 from shapelog.reading.payloads.source_names import is_library
@@ -28,7 +29,7 @@ _FEW = 2
 # One reason represents all if at most one recompile in five has another.
 _NEARLY_ALL = 5
 _NO_VALUES = (Kind.FAILURE, Kind.LIFETIME)
-_FLOAT, _TRAINING = "SL312", "SL316"
+_INT, _FLOAT, _TRAINING = "SL102", "SL312", "SL316"
 # What has two values, or three.
 _FEW_VALUES = frozenset({"SL104", "SL302", "SL305", _TRAINING})
 _THERE_OR_NOT = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE, Kind.PRESENT))
@@ -122,6 +123,12 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bo
         yield f"this alone does not make {hit.id.compile} graphs: {_ALL_REASONS} prints why the others were not reused"
         return
     entries = {reason.entry for reason in hit.reasons}
+    if cause and cause.rule.code == _INT and is_known_by_limit(frame) and len(entries) == 1 and (late := _number(*entries)) >= _MANY:
+        yield (
+            f"a mark alone may not help: {entries.pop()} came after {late} other graphs and is still static, as under dynamic=False, where "
+            f"the code needs the exact value, or where other ints vary too; {_ALL_REASONS} shows which"
+        )
+        return
     if (
         cause is None
         or not (cause.is_size or cause.is_int)
@@ -140,6 +147,12 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bo
             f"ones, unless automatic dynamic shapes are off or the code needs its exact value: {_ALL_REASONS} prints why those were not "
             "reused"
         )
+
+
+def _number(entry: str) -> int:
+    """``7`` of ``0/7``; -1 where an entry has none."""
+    found = integer(entry.rpartition("/")[2].partition("#")[0])
+    return -1 if found is None else found
 
 
 def lacks_reasons(explained: Explanations, frame: Frame) -> bool:

@@ -557,7 +557,8 @@ def test_what_the_text_does_not_have_is_not_put_in_its_place(tmp_path: Path) -> 
         ("1/0", "n == 10", "or the code needs its exact value"),
         ("1/7", "tensor 'x' size mismatch at index 0. expected 10, actual 12", "1/7 came after 7 other graphs, and is static"),
         ("1/1", "tensor 'x' size mismatch at index 0. expected 10, actual 12", ""),
-        ("1/7", "n == 10", ""),
+        ("1/7", "n == 10", "1/7 came after 7 other graphs and is still static, as under dynamic=False"),
+        ("1/2", "n == 10", ""),
         ("1/0", "d == 'a'", ""),
     ],
 )
@@ -667,6 +668,8 @@ def test_a_size_that_stays_static_although_it_varied_is_fixed_by_the_code(sizes:
     assert last.why_not_markable.startswith(
         "a mark helps only if the code is compiled with dynamic=False: 0/1 was compiled after x.size[1] had changed"
     ) is (verdict is Verdict.JUSTIFIED)
+    (alert,) = collect_alerts(report_of(text, tmp_path), Repository()).alerts
+    assert alert.remedy.text.startswith("leave out dynamic=False where it is set; otherwise ") is (verdict is Verdict.JUSTIFIED)
 
 
 def test_the_rest_of_a_warning_is_one_of_its_own(tmp_path: Path) -> None:
