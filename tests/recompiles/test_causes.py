@@ -4176,6 +4176,27 @@ def test_a_float_that_a_branch_is_on_cannot_be_a_tensor(guard: str, maker: str, 
 
 
 @pytest.mark.parametrize(
+    ("guard", "remedy"),
+    [
+        (
+            "1.0 + ((-1)*L['t']) >= 0.0",
+            "accept one more graph: PyTorch made this float dynamic when it changed, and an operator branches on it",
+        ),
+        ("L['t'] < 0.0", "accept one graph for each branch of the operator"),
+    ],
+)
+def test_an_operator_that_branches_on_a_float_leaves_no_branch_to_replace(guard: str, remedy: str) -> None:
+    """``lerp`` computes otherwise for a weight below 0.5."""
+    where = "# torch._foreach_lerp_(a, b, 1 - t)  # app/model.py:6 in f (_dynamo/variables/tensor.py:2606 in evaluate_expr)"
+    made = trace(compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['t']", 0.5, "float"))))
+    dynamic = guard_tree(tensor_match(), shapes=(f"{guard}  {where}",))
+    made += compiled("0/1", tensor(10, 8), guards=dynamic, symbols=(("zf1", "-0.5", "L['t']"),), reasons=("0/0: t == 0.5",))
+    cause = only(made)
+    assert "; an operator branches on it (" in cause.sentence
+    assert (cause.verdict, cause.own_remedy) == (Verdict.JUSTIFIED, remedy)
+
+
+@pytest.mark.parametrize(
     ("code", "verdict", "remedy"),
     [
         ("return x * print(t)", Verdict.CODE, ""),

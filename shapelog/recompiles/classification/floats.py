@@ -23,6 +23,10 @@ _TAKEN_OUT = re.compile(r'^(\w+): "Sym\([^"]*\)" = (\w+)\.item\(\)')
 _ONE_MORE_GRAPH = "accept one more graph: PyTorch made this float dynamic when it changed"
 _ONE_MORE_NUMBER = f"{_ONE_MORE_GRAPH}, and the operator that receives it does not accept a tensor"
 _BRANCH_OF_LIBRARY = f"{_ONE_MORE_GRAPH}, and a library branches on it"
+_BRANCH_OF_OPERATOR = f"{_ONE_MORE_GRAPH}, and an operator branches on it"
+_BRANCHES_OF_OPERATOR = "accept one graph for each branch of the operator"
+# What of a line may branch on a float.
+_BRANCHES = re.compile(r"\b(?:if|elif|while|assert|and|or|not|min|max|bool|sorted|clip|clamp|abs)\b|[<>]|[=!]=")
 _CYCLED = re.compile(r"\.param_groups\[\d+\]\['(?:betas'\]\[\d+\]|momentum'\])$")
 _FIXED_MOMENTUM = "pass cycle_momentum=False to the scheduler that sets it (OneCycleLR, CyclicLR), or accept one graph per value"
 _TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tensor(value)"
@@ -78,6 +82,9 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     place = place_of(branch.comment)
     if is_library(_file_of(place.file if place else "", call)):
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _BRANCH_OF_LIBRARY)
+    if place and place.code and not _BRANCHES.search(place.code):
+        remedy = _BRANCH_OF_OPERATOR if verdict is None else _BRANCHES_OF_OPERATOR
+        return Classification(("SL312",), sentence.replace("the code branches", "an operator branches"), False, Verdict.JUSTIFIED, remedy)
     return Classification(("SL312",), sentence, False, verdict, FLOAT_BRANCH)
 
 
