@@ -143,6 +143,12 @@ def test_an_array_of_numpy_takes_no_mark_in_code() -> None:
     )
 
 
+def test_a_value_that_a_graph_break_left_has_no_name_in_code() -> None:
+    lines = tools(trace(static_sizes(10, 1, source="L['___stack0']")), V213)["unbacked source"].lines
+    assert lines[0].startswith("torch.compiler.config.unbacked_sources = \"L['___stack0']:0\"")
+    assert not any("mark_unbacked" in line for line in lines)
+
+
 def test_an_unbacked_size_is_marked_in_code_where_there_is_no_list() -> None:
     assert tools(trace(static_sizes(10, 1)), V26)["unbacked source"].lines == ("torch._dynamo.decorators.mark_unbacked(x, 0)",)
     assert len(tools(trace(static_sizes(10, 1)), V213)["unbacked source"].lines) == 3

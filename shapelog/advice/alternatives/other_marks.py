@@ -35,7 +35,7 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
     lines = [
         f"torch._dynamo.decorators.mark_unbacked({expression(mark.source)}, {mark.dim})"
         for mark in sorted(found)
-        if mark.source == mark.source.unwrapped  # a NumPy array takes no mark
+        if mark.source == mark.source.unwrapped and not mark.source.is_unnamed  # a NumPy array takes no mark
     ]
     if context.version.reads_sources:
         spelled = ",".join(entries(found, context.version))

@@ -49,7 +49,8 @@ def _verdict(page: TextPage, found: Verification) -> None:
 def _surety(found: Verification) -> str:
     after = found.advice.after
     if not found.is_exact:
-        return f"{compilations(after.compiles, after.limit_hits)} predicted"
+        least = f"{after.compiles} to " if found.more else ""
+        return f"{least}{compilations(after.compiles + found.more, after.limit_hits)} predicted"
     return f"as predicted ({_range(after.total, found.more)})" if found.more else "exactly as predicted"
 
 

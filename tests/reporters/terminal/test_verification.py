@@ -90,6 +90,14 @@ def test_a_limit_that_is_no_longer_hit_is_shown(after: int) -> None:
     assert "Not as predicted" not in page
 
 
+def test_a_prediction_that_is_a_range_is_one_in_the_first_line_too() -> None:
+    reasons = [f"0/{number}: tensor 'x' size mismatch at index 0. expected {number + 3}, actual 20" for number in reversed(range(8))]
+    before = trace(static_sizes(*range(3, 11)), refused("0/8", *reasons))
+    page = shown(verification(before, trace(static_sizes(3, 4), static_sizes(3, frame=1, name="g"))))
+    assert page.startswith("It helped: 8 compilations and 1 limit hit became 3 compilations, 1 to 9 compilations predicted\n")
+    assert page.endswith("Not as predicted\n  g: not in the first run\n")
+
+
 def test_frames_that_did_as_before_are_one_line_and_verbose_shows_them() -> None:
     made = trace(static_sizes(10, 12), static_sizes(3, frame=1, name="g"))
     found = verification(made, trace(dynamic_size("0/0"), static_sizes(3, frame=1, name="g")))
