@@ -18,10 +18,8 @@ _OF_FUNCTIONS = frozenset((Kind.ID, Kind.CLOSURE))
 _FUNCTION_IN_LIBRARY = "accept one graph for each function that this library code calls"
 _DECORATED = "accept one graph for each function that this code is put around, and raise the recompile limit above their number"
 _ALL_ARGUMENTS, _ONE_OF_ALL = Source("L['args']"), re.compile(r"L\['args'\]\[\d+\]")
-_ONE_FUNCTION = (
-    "define the function once and pass that in every call, or accept one graph for each: "
-    "functions written in different places never share one"
-)
+_NEVER_SHARED = "functions written in different places never share one"
+_ONE_FUNCTION = f"define the function once and pass that in every call, or accept one graph for each: {_NEVER_SHARED}"
 _SET_FUNCTION_ONCE = "set the function once, before the first compiled call, or accept one graph for each"
 
 
@@ -70,7 +68,9 @@ def other_function(source: Source, name: str, code: str, entry: CompileFacts, ca
     if takes_others or (is_wrapped and call.tree is None):  # a refused call, which nothing shows to have a function that was made anew
         remedy = _FUNCTION_IN_LIBRARY if in_library else _DECORATED
         return Classification(("SL309",), sentence, verdict=Verdict.JUSTIFIED, remedy=remedy)
-    return Classification(("SL309",), sentence, remedy=_ONE_FUNCTION)
+    # A lambda that each call makes anew has one code object; of a text, nothing shows that a file or a cell was run again.
+    is_unknown = entry.tree is None and call.tree is None
+    return Classification(("SL309",), sentence, remedy=f"{EACH_FUNCTION}: {_NEVER_SHARED}" if is_unknown else _ONE_FUNCTION)
 
 
 def _other_names(source: Source, entry: CompileFacts, call: CompileFacts) -> tuple[str, str] | None:

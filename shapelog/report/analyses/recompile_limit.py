@@ -213,6 +213,10 @@ def _remedy(explained: Explanations, frame: Frame, causes: str, compile: Compile
         others = "" if has_room else _what_else([item for item in left if not any(map(_is_needed, item.causes))])
         kept = f" and keep {others} the same in all calls" if others else ""
         return f"mark the sizes and ints that vary{kept}, or raise {setting}"
+    if all(item.compile.outcome is Outcome.LIMIT for item in own):  # a text that has one reason for each of a few hits
+        each = dict.fromkeys(Remedies(explained.trace.version).of_recompile(item).change for item in own)
+        if len(each) <= _FEW and all(each):
+            return f"{'; and '.join(each)}; or raise {setting}"
     return f"keep what adds cache entries the same in all calls ({_needing_entries(own) or causes}), or raise {setting}"
 
 

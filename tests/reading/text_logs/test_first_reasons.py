@@ -196,6 +196,27 @@ def test_other_inputs_may_have_the_size_that_the_first_failed_guard_names(tmp_pa
     assert step.explanation == "mark other inputs that have this size as well: only the first that differs is logged"
 
 
+def test_each_of_two_reasons_at_the_limit_keeps_its_remedy(tmp_path: Path) -> None:
+    """A price and the number of a bar cannot be kept the same in all calls."""
+    hits = (
+        f"```\nW torch._dynamo hit config.cache_size_limit (8)\nlast reason: L['{reason}\n```\n"
+        for reason in ("spot'] == 500.5", "bar'] == 0")
+    )
+    path = tmp_path / "run.txt"
+    path.write_text("After fixing it, the next one appeared:\n".join(hits), encoding="utf-8")
+    (finding,) = analyze(load(path), debug=True).findings
+    assert finding.remedy == (
+        "wrap the float in a tensor, torch.tensor(value); and pass a tensor instead of the int, or use torch 2.7 or newer "
+        "(TORCH_COMPILE_DYNAMIC_SOURCES accepts ints); or raise torch._dynamo.config.cache_size_limit"
+    )
+
+
+def test_another_code_object_is_that_of_another_function(tmp_path: Path) -> None:
+    """A lambda that is made anew in each call has one code object."""
+    (recompile,) = report_of(tmp_path, ("0/0: ___check_obj_id(mask_mod.__code__, 140030620899312)",)).recompiles
+    assert recompile.causes[0].own_remedy.startswith("pass fewer functions, or accept one graph for each: ")
+
+
 def test_an_int_that_the_first_failed_guard_names_shares_no_size(tmp_path: Path) -> None:
     (step,) = _steps(report_of(tmp_path, ("0/0: n == 3",)))
     assert (step.saving.least, step.explanation) == (1, "")
