@@ -144,7 +144,7 @@ class Advice(NamedTuple):
         if ONE_INPUT in self.caveats:
             found.append("mark other inputs that have this size as well: only the first that differs is logged")
         if self.after.more:
-            found.append("record again with these marks: calls beyond the recompile limit left no record, and may show more to mark")
+            found.append("then record again: calls beyond the limit left no record")
         if any(caveat.endswith(MAY_NOT_SAVE) for caveat in self.caveats):
             found.append("dynamic graphs are slow to compile here, so this may save no time")
         return tuple(found)
