@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from shapelog.advice.compile_seconds import DYNAMIC_OVER_STATIC
@@ -40,16 +40,25 @@ ONE_INPUT = (
     "PyTorch logs only the first input that differs. Other inputs that have this size need a mark as well, or nothing is saved: "
     "TORCH_LOGS=guards shows them."
 )
+# The dynamic graphs whose range is shown of one source.
+_MOST_CONDITIONS = 8
 MAY_NOT_SAVE = "Fewer compilations may not save time."
 
 
 class ObservedValues(NamedTuple):
-    """One dim or int with the values it had: (compile id, value) in order, and the guards that bound it in dynamic graphs."""
+    """One dim or int with the values it had: (compile id, value) in order, and the guards that bound it in dynamic graphs, those of one
+    together.
+    """
 
     mark: Mark
     name: str
     values: tuple[tuple[str, str], ...]
-    bounds: tuple[str, ...]
+    conditions: tuple[tuple[str, ...], ...]
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """All of these guards, each once."""
+        return tuple(dict.fromkeys(text for texts in self.conditions for text in texts))
 
 
 class MarkedValues:
@@ -66,9 +75,9 @@ class MarkedValues:
     def of(self, mark: Mark, frames: Iterable[Frame]) -> ObservedValues:
         """The values of one dim or int in the compiles of these frames."""
         found = [self._in_frame(frame)[mark] for frame in frames]
-        bounds = dict.fromkeys(bound for item in found for bound in item.bounds)
+        conditions = dict.fromkeys(texts for item in found for texts in item.conditions)
         name = mark.source.display_name + ("" if mark.is_int else f".size[{mark.dim}]")
-        return ObservedValues(mark, name, tuple(value for item in found for value in item.values), tuple(bounds))
+        return ObservedValues(mark, name, tuple(value for item in found for value in item.values), tuple(conditions))
 
     def _in_frame(self, frame: Frame) -> "dict[Mark, _InFrame]":
         if frame not in self._by_frame:
@@ -91,7 +100,7 @@ class MarkedValues:
             for place in bounds.keys() & by_place.keys():
                 texts = [shape.expression for shape in bounds[place] if shape.is_of_code and not _ONLY_NOT_SMALL.match(shape.expression)]
                 for mark in [mark for mark in by_place[place] if mark not in special]:
-                    found[mark].bounds.update(dict.fromkeys(in_short(texts)))
+                    found[mark].conditions.update(dict.fromkeys([tuple(texts)] if texts else []))
         return found
 
 
@@ -99,7 +108,7 @@ class _InFrame(NamedTuple):
     """The values of one mark in a frame, as (compile id, value), and the guards that bound it."""
 
     values: list[tuple[str, str]]
-    bounds: dict[str, None]
+    conditions: dict[tuple[str, ...], None]
 
 
 def rationale(seen: tuple[ObservedValues, ...], codes: tuple[str, ...]) -> str:
@@ -183,7 +192,8 @@ def caveats_of_source(
             "A parameter has one width per instance, so this saves a compilation per instance, not per call. "
             "One graph per instance may be acceptable."
         )
-    bounds = dict.fromkeys(display_text(text) for item in seen for text in item.bounds)
+    conditions = islice((texts for item in seen for texts in item.conditions), _MOST_CONDITIONS)
+    bounds = dict.fromkeys(display_text(text) for texts in conditions for text in in_short(texts))
     if bounds:
         yield f"A dynamic graph covers a limited range: {'; '.join(list(bounds)[:4])}{'; …' if len(bounds) > 4 else ''}"
     small = [item.name for item in seen if not item.mark.is_int and any(value in _SPECIALIZED for _, value in item.values)]

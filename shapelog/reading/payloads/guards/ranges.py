@@ -9,6 +9,8 @@ from shapelog.reading.payloads.guards.expressions import parse
 # Conditions that are longer without the names in them are worked out where that is possible.
 _LONG = 20
 _NAME = "n"
+# What it takes more characters to write is left as it is: each number takes time that grows with them.
+_LONGEST = 2000
 # All numbers that are tried, and some beyond, around powers of two, of which each stands for others of its size.
 _FIRST, _LAST = 2, 1 << 9
 _BEYOND = tuple((1 << bits) + offset for bits in range(10, 31) for offset in (-1, 0, 1, 5))
@@ -20,6 +22,8 @@ def in_short(conditions: Sequence[str]) -> list[str]:
 
     Sizes are taken to be 2 or more; [] where all of these are allowed.
     """
+    if sum(map(len, conditions)) > _LONGEST:
+        return list(conditions)
     names = {name for text in conditions for name in parse(text).names}
     if len(names) != 1 or not any(map(_is_long, conditions)):
         return list(conditions)

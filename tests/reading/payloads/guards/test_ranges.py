@@ -47,6 +47,11 @@ def test_one_that_is_not_shorter_stays(condition: str) -> None:
     assert condition in in_short([condition])
 
 
+def test_very_long_ones_are_left_as_they_are() -> None:
+    conditions = [f"{LENGTH} != {number}" for number in range(100)]
+    assert in_short(conditions) == conditions
+
+
 def test_a_bound_beyond_what_is_tried_is_left_as_it_is() -> None:
     condition = f"{N}*{N} + 0*{N} + 0*{N} + 0*{N} <= 2147483647"
     assert in_short([condition]) == [condition]
