@@ -127,18 +127,18 @@ def _int(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     sentence = f"{what} {_change(before, after)}"
     has_hint = bool(item.reason and "nn.Module" in item.reason.text)  # that PyTorch keeps the int static
     if has_hint or _is_module_attribute(item.source, entry, call):
-        return Classification(("SL315",), f"{sentence}{_why_static(item, call, has_hint)}", True)
+        return Classification(("SL315",), f"{sentence}{_why_static(item, entry, call, has_hint)}", True)
     codes, words = pinned(item, item.source, entry, call)
     known = entry if item.source in entry.specializations_by_source else call
     verdict, remedy = remedy_of_pinned_int(item.source, line_of(item), known) if codes else (None, "")
     return Classification(("SL102", *codes), sentence + words, True, verdict, remedy)
 
 
-def _why_static(item: Violation, call: CompileFacts, has_hint: bool) -> str:
+def _why_static(item: Violation, entry: CompileFacts, call: CompileFacts, has_hint: bool) -> str:
     """That PyTorch keeps an int of a module static, where it does: torch 2.8 and later, and only by default."""
     if item.source in call.symbolic:
         return ""
-    is_known = has_hint or call.guarded((item.source, VALUE)) is not None
+    is_known = has_hint or entry.guarded((item.source, VALUE)) is not None
     return f"; ints on an nn.Module are static by default{'' if is_known else ' from torch 2.8 on'}"
 
 
