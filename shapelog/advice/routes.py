@@ -77,6 +77,7 @@ class Router:
     propagation: DynamismPropagation
     _varying: dict[tuple[Frame, Key], bool] = field(default_factory=dict)
     _varying_among_alike: dict[tuple[Frame, Key, frozenset[Source]], bool] = field(default_factory=dict)
+    _first_sizes: dict[tuple[Frame, Source, int], Mapping[tuple[int, tuple[int, ...]], int]] = field(default_factory=dict)
     _tensors: dict[Compile, frozenset[Source]] = field(default_factory=dict)
     _keys_that_vary: dict[Frame, tuple[Key, ...]] = field(default_factory=dict)
     _of_base: dict[Frame, dict[str, list[Mark]]] = field(default_factory=dict)
@@ -92,7 +93,9 @@ class Router:
         choices: dict[MarkChoice, None] = {}
         entry, call = self.explained.facts.of(difference.entry), self.explained.facts.of(compile)
         unlike = {Kind.DUCK_SHAPE if cause.prop.kind is Kind.DUCK_SHAPE else place: cause for place, cause in enumerate(difference.causes)}
-        left = [cause for cause in unlike.values() if difference.entry is frame.compiles[0] or not _becomes_dynamic(cause, frame, entry)]
+        left = [
+            cause for cause in unlike.values() if difference.entry is frame.compiles[0] or not self._becomes_dynamic(cause, frame, entry)
+        ]
         for cause in left or unlike.values():  # what once was equal requires the same marks, however often that shows
             found = self._choices(cause, frame, entry, call)
             if not found:
@@ -114,6 +117,33 @@ class Router:
             kept=kept,
             shows_one_input=bool(sizes) and _shows_one_input(compile),
         )
+
+    def _becomes_dynamic(self, cause: Cause, frame: Frame, entry: CompileFacts) -> bool:
+        """Whether a size has a symbol in the entry without a mark, because an earlier compile of this function had another one, or a tensor
+        of another rank, whose sizes PyTorch all makes symbolic. Without a mark, the two are compiled in any case.
+
+        It was pinned all the same, by what it is tied to: where that is marked, automatic dynamic shapes are enough.
+        """
+        if cause.prop.kind is not Kind.SIZE:
+            return False
+        source, dim, tensor = cause.source, cause.prop.dim, entry.input(cause.source)
+        now = (len(tensor.size), tensor.size[dim : dim + 1]) if tensor else (0, ())
+        earlier = self._first_sizes_of(frame, source, dim)
+        is_other = any(order < entry.compile.order and size != now for size, order in earlier.items())
+        is_marked = tensor is not None and dim in tensor.marked_dynamic
+        return is_other and not is_marked and f"{source}.size()[{dim}]" in entry.symbolic
+
+    def _first_sizes_of(self, frame: Frame, source: Source, dim: int) -> Mapping[tuple[int, tuple[int, ...]], int]:
+        """The first two sizes of a dim that a frame was compiled for, each with the rank of the tensor, and when that was."""
+        key = frame, source, dim
+        if key not in self._first_sizes:
+            found: dict[tuple[int, tuple[int, ...]], int] = {}
+            for entry in frame.entries:
+                for item in entry.inputs if len(found) < 2 else ():
+                    if item.source == source:
+                        found.setdefault((len(item.size), item.size[dim : dim + 1]), entry.order)
+            self._first_sizes[key] = found
+        return self._first_sizes[key]
 
     def _choices(self, cause: Cause, frame: Frame, entry: CompileFacts, call: CompileFacts) -> tuple[MarkChoice, ...]:
         """The marks that a cause requires; () where no mark acts on it."""
@@ -330,24 +360,6 @@ def _is_int(known: CompileFacts, key: Key) -> bool:
 def _shows_one_input(compile: Compile) -> bool:
     """Whether reasons are all that is known of a call: PyTorch names the first input that differs, and others may have the same size."""
     return not (compile.is_refused or compile.inputs or compile.guards_span or compile.graph_span)
-
-
-def _becomes_dynamic(cause: Cause, frame: Frame, entry: CompileFacts) -> bool:
-    """Whether a size has a symbol in the entry without a mark, because an earlier compile of this function had another one, or a tensor of
-    another rank, whose sizes PyTorch all makes symbolic. Without a mark, the two are compiled in any case.
-
-    It was pinned all the same, by what it is tied to: where that is marked, automatic dynamic shapes are enough.
-    """
-    if cause.prop.kind is not Kind.SIZE:
-        return False
-    dim = cause.prop.dim
-    earlier = (compile for compile in frame.entries if compile.order < entry.compile.order)
-    sizes = (item.size for compile in earlier for item in compile.inputs if item.source == cause.source)
-    tensor = entry.input(cause.source)
-    now = tensor.size if tensor else ()
-    is_other = any(len(was) != len(now) or was[dim : dim + 1] != now[dim : dim + 1] for was in sizes)
-    is_marked = tensor is not None and dim in tensor.marked_dynamic
-    return is_other and not is_marked and f"{cause.source}.size()[{dim}]" in entry.symbolic
 
 
 def _partners(cause: Cause, difference: EntryDifference, entry: CompileFacts) -> MarkChoice:
