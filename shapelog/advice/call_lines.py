@@ -15,7 +15,7 @@ from shapelog.model.compile import Compile, function_of, resumed_by
 from shapelog.reading.payloads.graphs import outputs
 from shapelog.reading.payloads.python_code import line_tree
 from shapelog.reading.payloads.source_names import Source
-from shapelog.reading.records import StackFrame
+from shapelog.reading.records import StackFrame, calling_line
 
 _POSITIONAL = re.compile(r"^L\['args'\]\[(\d{1,4})\]$")
 _KEYWORD = re.compile(r"^L\['(?!self')(?:kwargs'\]\[')?(\w+)'\](?P<part>(?:\[\w{1,60}\]|\['\w{1,60}'\]|\.\w{1,60})*)$")
@@ -154,11 +154,7 @@ class _Handover:
 
 def caller(compile: Compile) -> StackFrame | None:
     """The innermost line that calls compiled code and does more than pass its arguments on, None where it is not recorded."""
-    return _calling(compile.recorded_callers)
-
-
-def _calling(above: Sequence[StackFrame]) -> StackFrame | None:
-    return next((frame for frame in reversed(above) if not frame.passes_on), None)
+    return calling_line(compile.recorded_callers)
 
 
 def _receiver(maker: Compile, taker: Compile) -> StackFrame | None:
@@ -167,7 +163,7 @@ def _receiver(maker: Compile, taker: Compile) -> StackFrame | None:
     is_last = resumed_by(maker.metrics.code_name) is not None and not maker.breaks
     above = maker.recorded_callers
     is_inside = above and (above[-1].file, above[-1].name) == own
-    return _calling(above[:-1] if is_last and is_inside and _code(taker) != own else above)
+    return calling_line(above[:-1] if is_last and is_inside and _code(taker) != own else above)
 
 
 def _code(compile: Compile) -> tuple[str, str]:

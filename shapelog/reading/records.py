@@ -7,7 +7,7 @@ the builder turns into a problem.
 
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -44,6 +44,11 @@ class StackFrame(NamedTuple):
     def passes_nothing(self) -> bool:
         """Whether no call on its line has an argument, as in ``optimizer.step()``."""
         return _PASSES_NOTHING.fullmatch(self.code) is not None
+
+
+def calling_line(stack: Sequence[StackFrame]) -> StackFrame | None:
+    """The innermost line of a stack that does more than pass its arguments on; None without one."""
+    return next((frame for frame in reversed(stack) if not frame.passes_on), None)
 
 
 @dataclass(slots=True, eq=False)

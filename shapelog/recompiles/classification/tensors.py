@@ -4,6 +4,7 @@ import re
 
 from shapelog.reading.payloads.properties import MARKED_BY, TENSOR, Kind
 from shapelog.reading.payloads.source_names import Source, display_text
+from shapelog.reading.records import calling_line
 from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, code_of, short_type, shown_guard
 from shapelog.recompiles.classification.state import WHOLE_TRANSFORM
 from shapelog.recompiles.evidence.violation import Violation
@@ -92,7 +93,7 @@ def view(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     sentence = f"{tensor} was a view of another tensor when this was compiled, and no longer is one"
     if call.is_in_backward:
         return Classification(("SL303",), sentence, remedy=_NO_VIEW_IN_BACKWARD)
-    line = next((frame for frame in reversed(entry.compile.recorded_callers) if not frame.passes_on), None)
+    line = calling_line(entry.compile.recorded_callers)
     where = f", as at {file_name(line.file)}:{line.line}" if line else ""
     return Classification(("SL303",), sentence, remedy=_NO_VIEW.format(tensor) + where)
 

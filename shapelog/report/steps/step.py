@@ -27,6 +27,7 @@ SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
 # What makes seconds notable: their share of all seconds of the run. A restart of the analysis that costs less is not worth a step.
 COSTLY = 0.05
 _LAMBDA = "<lambda>"
+_ALIASING = RULES["SL317"]
 CONFIDENCE = ("high", "medium", "low")
 _NO_LONGER_EAGER = {
     Eager.ALL: "calls no longer run eagerly",
@@ -115,9 +116,6 @@ class NextStep:
     labels: tuple[str, ...] = ()
     short_text: str = ""
     why_short: str = ""
-
-
-_ALIASING = RULES["SL317"]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Which numbers a condition over one size or int allows, in short: long arithmetic is most often a bound or a multiple."""
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise
 
 from shapelog.reading.payloads.guards.expressions import parse
@@ -9,18 +9,18 @@ from shapelog.reading.payloads.guards.expressions import parse
 # Conditions that are longer without the names in them are worked out where that is possible.
 _LONG = 20
 _NAME = "n"
-# What it takes more characters to write is left as it is: each number takes time that grows with them.
+# Conditions that are longer than this together are left as they are: the time for each number grows with their length.
 _LONGEST = 2000
-# All numbers that are tried, and some beyond, around powers of two, of which each stands for others of its size.
+# Every number from the first to the last is tried, and beyond these a sample around powers of two.
 _FIRST, _LAST = 2, 1 << 9
 _BEYOND = tuple((1 << bits) + offset for bits in range(10, 31) for offset in (-1, 0, 1, 5))
 _MOST_RANGES = 2
 
 
 def in_short(conditions: Sequence[str]) -> list[str]:
-    """Conditions over one name that a cache entry has, as they are; where one of them is long, what all together allow, if that is short.
+    """The conditions of a cache entry, unchanged; where they are over one name and one of them is long, the range that they allow together.
 
-    Sizes are taken to be 2 or more; [] where all of these are allowed.
+    Only numbers from 2 on count, as 0 and 1 have graphs of their own; [] where all of these are allowed.
     """
     if sum(map(len, conditions)) > _LONGEST:
         return list(conditions)
@@ -50,7 +50,7 @@ def _allowed(conditions: Sequence[str], name: str) -> list[str] | None:
     return None if texts is None else [text.format(name) for text in texts]
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _worked_out(conditions: tuple[str, ...]) -> list[str] | None:
     """What conditions over ``n`` allow, with ``{0}`` for the name. Several inputs, and the layers of a model, have the same conditions."""
     parsed = [parse(text) for text in conditions]

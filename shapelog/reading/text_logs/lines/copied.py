@@ -151,7 +151,7 @@ def _with_stacks(lines: Iterable[str]) -> Iterator[str]:
 def _unwrapped(lines: Sequence[str]) -> Sequence[str]:
     """Without the line breaks of a terminal, which has the same number of characters in front of each.
 
-    No line is longer, or few, and none of PyTorch's logging: of a stack below those, a person may have joined some.
+    The width is that of the longest line, or of the longest line of PyTorch's logging: a person may have joined lines of a stack below it.
     """
     if any("\r" in line for line in lines):
         return lines
@@ -161,7 +161,7 @@ def _unwrapped(lines: Sequence[str]) -> Sequence[str]:
 
 
 def _are_wrapped_at(columns: int, lines: Sequence[str]) -> bool:
-    """Whether a terminal of so many columns broke these lines; some terminals fill up the last part with blanks."""
+    """Whether a terminal of this width broke these lines; some terminals fill up the last part with blanks."""
     if not _NARROWEST <= columns <= _WIDEST:
         return False
     pairs = [(line, after) for line, after in pairwise(lines) if _is_filled(columns, line)]
