@@ -490,7 +490,7 @@ def test_a_part_of_a_larger_tensor_has_other_strides(strides: tuple[tuple[int, .
     made = trace(*(compiled(f"0/{number}", tensor(4, 8, 8, stride=item)) for number, item in enumerate(strides)))
     cause = only(made)
     assert cause.sentence.startswith(words)
-    assert cause.own_remedy.startswith("copy the slice with contiguous()" if "slice" in words else "")
+    assert cause.own_remedy.startswith("copy the slice with contiguous()") is ("slice" in words)
 
 
 def test_a_mark_on_a_slice_of_one_column_does_not_help() -> None:

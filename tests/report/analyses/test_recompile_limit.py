@@ -81,7 +81,7 @@ def test_what_marks_remove_is_not_to_be_kept_the_same() -> None:
 
 
 def in_modes(*calls: tuple[int, str, bool], is_trained: bool = False) -> bytes:
-    """A function called with so many rows, a string and a grad mode, each of which needs an entry."""
+    """Calls of one function with a number of rows, a string and a grad mode, each of which needs an entry."""
     made = make.trace()
     for number, (rows, name, mode) in enumerate(calls):
         guards = guard_tree(tensor_match(size=(rows, 8)), global_state(grad_mode=mode), equals_match("L['name']", f"'{name}'", "str"))
