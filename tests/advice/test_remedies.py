@@ -54,8 +54,8 @@ def test_a_size_of_one_for_which_the_code_runs_other_operations_keeps_a_graph_of
     assert all(item.tool != "unbacked source" for item in advise(explain(made)).alternatives)
     another = compiled("0/1", tensor(1, 8), graph=TANH, more_guards=[equals_match("L['mode']", "'a'", "str")])
     first = compiled("0/0", tensor(10, 8), more_guards=[equals_match("L['mode']", "'b'", "str")])
-    for made in (trace(static_sizes(10, 1)), trace(first, another)):  # where more changed, the path may be that of another value
-        assert any(item.tool == "unbacked source" for item in advise(explain(made)).alternatives)
+    assert all(item.tool != "unbacked source" for item in advise(explain(trace(first, another))).alternatives)  # it needs a graph anyway
+    assert any(item.tool == "unbacked source" for item in advise(explain(trace(static_sizes(10, 1)))).alternatives)
 
 
 def test_it_is_the_mark_itself_with_the_rule_of_its_cause() -> None:

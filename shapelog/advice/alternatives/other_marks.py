@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, is_argument, specialized
 from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark, entries, pattern
-from shapelog.advice.remedies import takes_another_path
+from shapelog.advice.remedies import marks_act_on, takes_another_path
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.vllm import ranges_setting
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.recompile import Recompile
 from shapelog.text import MOST_NAMED, some
 
 # A list by source with at least this many entries is a burden.
@@ -22,7 +23,7 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
     """Sizes 0 and 1 share a graph with the others only where the size is unbacked."""
     found: dict[Mark, Frame] = {}
     for item, cause in context.with_code("SL104"):
-        if takes_another_path(item):  # a branch on an unbacked size fails
+        if takes_another_path(item) or not _only_sizes_differ(item):  # a branch on an unbacked size fails
             continue
         part = cause.source.tensor_part
         if cause.prop.kind is Kind.SIZE:
@@ -56,6 +57,11 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
             "Under Inductor, squeeze() keeps a dimension of size 1."
         ),
     )
+
+
+def _only_sizes_differ(item: Recompile) -> bool:
+    """Whether a graph of another size would do: nothing changed but sizes of 0 or 1 and what a mark removes."""
+    return all("SL104" in cause.codes or marks_act_on(cause) for cause in item.causes)
 
 
 def conflicts(context: AdviceContext) -> Iterator[Alternative]:
