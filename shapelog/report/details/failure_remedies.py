@@ -52,6 +52,7 @@ _LIKE_INPUTS = (
 _FIXED_TO_ONE = re.compile(r"\bfixes (?:it|them) to [01]$")
 _SAME_DIM = "declare both as the same Dim, or as Dim.AUTO, or change the line that requires this"
 _DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
+_DECLARED_EACH = "declare each with the range or size that the code allows, or as Dim.AUTO, or change the lines that require this"
 _WIDER_RANGE = "mark or declare a range with this size in it, or bring the input to a size within the range"
 _MARKED_RANGE = "mark this range, or change the line that requires it"
 SHOWN_BY = 'which TORCH_LOGS="+dynamic" shows'
@@ -290,6 +291,8 @@ def _about_contradicted_mark(message: CompilerMessage) -> str:
         return _WIDER_RANGE
     is_declared = " declared " in message.title
     if any(words in message.title for words in (" but the code only allows ", HAS_OWN_GRAPH, TREATED_APART)):
+        if " but the code fixes " in message.title:
+            return _DECLARED_EACH if is_declared else _MARKED_MAYBE
         return _DECLARED_RANGE if is_declared else _MARKED_RANGE
     if REQUIRES in message.title:
         return _DECLARED_AUTO if is_declared else _MARKED_MAYBE

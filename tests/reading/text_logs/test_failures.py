@@ -513,6 +513,20 @@ def test_the_class_of_an_exception_may_be_printed_as_python_writes_it(tmp_path: 
     assert found.remedy.startswith("declare this range")
 
 
+def test_a_range_and_a_fixed_size_have_a_remedy_that_covers_both(tmp_path: Path) -> None:
+    text = (
+        'torch._dynamo.exc.UserError: Constraints violated (seq)! For more information, run with TORCH_LOGS="+dynamic".\n'
+        "  - Not all values of seq = L['x'].size()[1] in the specified range satisfy the generated guard "
+        "4 <= L['x'].size()[1] and L['x'].size()[1] <= 512\n"
+        "  - You marked batch as dynamic but your code specialized it to be a constant (8). If you're using mark_dynamic, remove it.\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert "the code fixes it to 8; dim 1 of x (seq)" in found.sentence
+    assert found.remedy.startswith("declare each with the range or size that the code allows, or as Dim.AUTO")
+    (alone,) = failures(text.partition("  - You marked")[0], tmp_path)
+    assert alone.remedy.startswith("declare this range")
+
+
 def test_a_violation_within_the_exception_of_another_program_is_of_an_export(tmp_path: Path) -> None:
     text = (
         "> RuntimeError: Internal error: failed to export submodule 'attention_1': Constraints violated (d_7)!\n"
