@@ -5,7 +5,7 @@ With what varied marked, each path has a graph of its own. Graphs alone do not s
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shapelog.grouping import grouped
 from shapelog.reading.payloads.guards.expressions import Value, canonical, integer, parse
@@ -17,6 +17,8 @@ from shapelog.recompiles.facts.compile_facts import CompileFacts
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 
+# Without one of these, a line has no condition.
+_OF_CONDITIONS = ("==", "!=", "<", ">", " in ", "if ", "while ", "assert ", " and ", " or ", "not ")
 # An element of a list, or of a dict whose keys are numbers, as text or not.
 _ELEMENT = re.compile(r"\[(['\"]?)(\d{1,18})\1\]")
 
@@ -116,22 +118,20 @@ def _loops_over(code: str, sizes: frozenset[str]) -> bool:
 
 
 def _comparison_splits(code: str, varied: frozenset[str], values: tuple[dict[str, Value], dict[str, Value]]) -> bool:
-    """Whether a comparison in this line comes out differently in the two calls, because of what varied."""
-    if not any(word in code for word in ("==", "!=", "<", ">", " in ")):
+    """Whether a condition in this line comes out differently in the two calls, because of what varied."""
+    if not any(word in code for word in _OF_CONDITIONS) or not any(name in code for name in varied):
         return False
-    if not any(name in code for name in varied):
-        return False
-    for comparison in _comparisons(code):
-        names = {name for name in varied if name in comparison}
+    for condition in _conditions(code):
+        names = {name for name in varied if name in condition}
         if names:
-            before, after = (_holds(comparison, known) for known in values)
+            before, after = (_holds(condition, known) for known in values)
             if before is not None and after is not None and before != after:
                 return True
     return False
 
 
 def _splits_where_used(cause: Cause, code: str) -> bool:
-    """Whether a comparison in the line that first uses an int comes out differently with its two values.
+    """Whether a condition in the line that first uses an int comes out differently with its two values.
 
     That line may be one of another function, which knows an attribute by another name of its object: self.layers.0.step is self.step there.
     """
@@ -139,19 +139,31 @@ def _splits_where_used(cause: Cause, code: str) -> bool:
     attribute = cause.source.display_name.rpartition(".")[2]
     if before is None or after is None or attribute not in code:
         return False
-    for comparison in _comparisons(code):
-        parts = (node for node in ast.walk(ast.parse(comparison)) if isinstance(node, ast.Attribute))
+    for condition in _conditions(code):
+        parts = (node for node in ast.walk(ast.parse(condition)) if isinstance(node, ast.Attribute))
         names = {ast.unparse(node) for node in parts if node.attr == attribute}
         if len(names) == 1:
             (name,) = names
-            held = [_holds(comparison, {name: value}) for value in (before, after)]
+            held = [_holds(condition, {name: value}) for value in (before, after)]
             if None not in held and held[0] is not held[1]:
                 return True
     return False
 
 
-def _comparisons(code: str) -> Iterator[str]:
-    return (ast.unparse(node) for tree in _trees(code) for node in ast.walk(tree) if isinstance(node, ast.Compare))
+def _conditions(code: str) -> Iterator[str]:
+    """The comparisons in a line, and the names whose truth it asks for."""
+    for node in (node for tree in _trees(code) for node in ast.walk(tree)):
+        if isinstance(node, ast.Compare):
+            yield ast.unparse(node)
+        yield from (ast.unparse(part) for part in _asked_for_truth(node) if isinstance(part, (ast.Name, ast.Attribute)))
+
+
+def _asked_for_truth(node: ast.AST) -> Sequence[ast.expr]:
+    if isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
+        return (node.test,)
+    if isinstance(node, ast.BoolOp):
+        return node.values
+    return (node.operand,) if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else ()
 
 
 def _trees(code: str) -> Iterator[ast.AST]:
@@ -164,8 +176,12 @@ def _trees(code: str) -> Iterator[ast.AST]:
             return
 
 
-def _holds(comparison: str, values: dict[str, Value]) -> bool | None:
-    node = ast.parse(comparison, mode="eval").body
+def _holds(condition: str, values: dict[str, Value]) -> bool | None:
+    """Whether a comparison is true, or a name of a number that is not 0; None where that is not known."""
+    node = ast.parse(condition, mode="eval").body
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        number = values.get(canonical(condition))
+        return bool(number) if isinstance(number, int) else None
     if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
         listed = node.comparators[0]
         value = parse(ast.unparse(node.left)).value(values)
@@ -173,7 +189,7 @@ def _holds(comparison: str, values: dict[str, Value]) -> bool | None:
             return None
         members = [item.value for item in listed.elts if isinstance(item, ast.Constant)]
         return (value in members) is isinstance(node.ops[0], ast.In) if len(members) == len(listed.elts) else None
-    return parse(comparison).holds(values)
+    return parse(condition).holds(values)
 
 
 def _spellings(name: str, kind: Kind, dim: int, rank: int) -> Iterator[str]:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from shapelog.display import in_notebook
 from shapelog.model.compile import Compile
 from shapelog.model.frame import Frame
+from shapelog.reading.payloads.properties import Kind
 from shapelog.recompiles.causes import Cause
 from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import one_line
@@ -36,10 +37,21 @@ class Recompile(NamedTuple):
 
     @property
     def causes_by_need(self) -> tuple[Cause, ...]:
-        """The causes; of a justified one, what a mark, then what code could remove comes last, as that alone saves nothing."""
+        """The causes; of a justified one, what a mark, then what code could remove comes last, as that alone saves nothing.
+
+        The sizes of what a list holds come after its length: other items are there.
+        """
         if self.verdict is not Verdict.JUSTIFIED:
             return self.causes
-        return tuple(sorted(self.causes, key=_rank_by_need))
+        of_items = self.sizes_of_items
+        return tuple(sorted(self.causes, key=lambda cause: (cause in of_items, *_rank_by_need(cause))))
+
+    @property
+    def sizes_of_items(self) -> frozenset[Cause]:
+        """The causes that are sizes of what a list, tuple or dict holds that has another length now."""
+        changed = [cause.source for cause in self.causes if cause.prop.kind is Kind.LENGTH]
+        sizes = (cause for cause in self.causes if cause.size_related) if changed else ()
+        return frozenset(cause for cause in sizes if any(cause.source.is_below(source) for source in changed))
 
     def __repr__(self) -> str:
         return f"<Recompile {self.compile.label} of {one_line(self.frame.title)}: {' '.join(self.codes)}, {self.verdict.value}>"
