@@ -196,6 +196,9 @@ class Advice(NamedTuple):
             )
         if any(item.rule.code == _EQUAL_SIZES and item.verdict is Verdict.MARKING for item in self.remaining):
             return "no list of marks removes these recompilations; where two sizes were equal, the remedy names what to mark"
+        refused = [compile.outcome is Outcome.LIMIT for item in self.remaining for compile in item.compiles]
+        if refused and all(refused):
+            return "no mark is known to keep the code below the recompile limit; the last reason and what to do about it are listed"
         if any(item.size_related for item in self.remaining):
             return "no mark would remove any of the recompilations; the reason is listed for each"
         unexplained = [item for item in self.remaining if item.rule is UNEXPLAINED]

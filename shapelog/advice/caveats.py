@@ -21,6 +21,7 @@ from shapelog.reading.payloads.properties import RANK, VALUE, size
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.int_usage import QuotedCode, spelled
+from shapelog.recompiles.reuse.refused_calls import is_known_by_limit
 from shapelog.recompiles.reuse.similar import similar
 from shapelog.text import MOST_NAMED, enumerated, file_name, how_often, names_of, plural, rank_list, seconds, some
 
@@ -259,7 +260,8 @@ def caveats_of_list(
     if not marks:
         return
     yield "Estimated by replaying the recorded compilations. Other inputs may still recompile."
-    if any(route.shows_one_input for _, route in replayed.served(marks)):
+    by_limit = any(is_known_by_limit(plan.frame) for plan in replayed.plans) and not all(mark.is_int for mark in marks)
+    if by_limit or any(route.shows_one_input for _, route in replayed.served(marks)):
         yield ONE_INPUT
     if not is_minimal:
         yield "More calls depend on one another than could be followed: some of these marks may save nothing together with the others."

@@ -35,6 +35,7 @@ _ENTRIES, _LINES, _NAMED = 80, 6, 3
 # The entries that are asked whether they take a tensor.
 _MOST_ENTRIES = 8
 _SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _OTHER_TYPE, _FLOAT, _LENGTH, _NONE = "SL101", "SL104", "SL202", "SL310", "SL312", "SL313", "SL322"
+_PARAMETER = "SL106"
 _TEXTS = ("str", "bytes")
 _OBJECT_RULES = frozenset(("SL308", "SL319"))  # of one that each call makes
 _COMPILE_FAILED = RULES["SL403"]
@@ -53,6 +54,7 @@ _UNKNOWN_GRAPHS = (
 )
 # Where that is why the first graph was not reused; in later ones, the size is dynamic already.
 _LATER_GRAPHS = "mark {what} as dynamic, and record again with TORCH_LOGS=recompiles, which shows why the later graphs were not reused"
+_LATER_VALUES = "record again with TORCH_LOGS=recompiles, which shows why the later graphs were not reused"
 # Where marking is not enough although what varies could be marked, for rules that recommend to mark something.
 _WHERE_BLOCKED = {
     "SL105": "{clone}, and mark {what}",
@@ -185,9 +187,9 @@ class Remedies:
         other = (
             "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0]) or _tested_float(first, causes[0])
         )
-        known = (
-            text or other or _shared_remedy(causes) or pinned or _dims_to_mark(rule, causes, first) or self._int_to_list(rule, causes[0])
-        )
+        known = text or other or _shared_remedy(causes) or pinned or _dims_to_mark(rule, causes, first) or self._to_list(rule, causes[0])
+        if not known and rule.code in INT_RULES and is_known_by_limit(first.frame) and is_of_oldest_alone(first.compile):
+            known = _LATER_VALUES
         text = known or remedy_for(rule, self._version.reads_sources)
         if text.endswith(OR_UNBACKED) and takes_another_path(first):
             text = f"{text.removesuffix(OR_UNBACKED)}; the code runs other operations for this size"
@@ -277,9 +279,15 @@ class Remedies:
         listed = entries(map(mark_for, causes), self._version) if with_entries else ()
         return f"mark {enumerated(subjects)} as dynamic{more}{f': {_to_add(listed)}' if listed else ''}" if subjects else ""
 
-    def _int_to_list(self, rule: Rule, cause: Cause) -> str:
-        """The entry for an int that varied, where the list for this trace has none."""
-        listed = entries([Mark(cause.source)], self._version) if rule.code in INT_RULES and not cause.source.is_unnamed else ()
+    def _to_list(self, rule: Rule, cause: Cause) -> str:
+        """The entry for an int or a parameter that varied, where the list for this trace has none."""
+        if cause.source.is_unnamed:
+            return ""
+        if rule.code == _PARAMETER and cause.prop.kind is Kind.SIZE:
+            listed = entries([mark_for(cause)], self._version)
+            weight = ", and its weight, which has this size as well" if cause.source.display_name.endswith("bias") else ""
+            return f"parameters are static by default: {_to_add(listed)}{weight}, or accept one graph per shape" if listed else ""
+        listed = entries([Mark(cause.source)], self._version) if rule.code in INT_RULES else ()
         return f"mark the int {cause.source.display_name} as dynamic: {_to_add(listed)}" if listed else ""
 
     def _other_mark(self, removable: Sequence[Recompile]) -> str:
@@ -307,9 +315,9 @@ def takes_another_path(item: Recompile) -> bool:
 def _obstacle_first(item: Recompile) -> list[Cause]:
     """Its causes: one that needs a graph of its own first, then those that the verdict is about, of these what each call makes anew first,
     and sizes last. One of several ints that are pinned is last if it is 0 or 1, and so is the length of a list whose items are of other
-    types, which need other graphs at any length.
+    types, which need other graphs at any length. The sizes of what a list holds come after its length.
     """
-
+    of_items = item.sizes_of_items
     of_other_types = [cause for cause in item.causes if cause.rule.code == _OTHER_TYPE]
 
     def rank(cause: Cause) -> tuple[bool, ...]:
@@ -322,7 +330,15 @@ def _obstacle_first(item: Recompile) -> list[Cause]:
         is_kept = cause.own_remedy not in _MADE_ANEW
         holds_others = cause.rule.code == _LENGTH and any(other.source.is_below(cause.source) for other in of_other_types)
         is_small_int = cause.own_remedy == ZERO_OR_ONE
-        return not cause.needs_own_graph, is_another, is_kept, cause.size_related, is_removed, is_small_int or holds_others
+        return (
+            cause in of_items,
+            not cause.needs_own_graph,
+            is_another,
+            is_kept,
+            cause.size_related,
+            is_removed,
+            is_small_int or holds_others,
+        )
 
     return sorted(item.causes, key=rank)
 

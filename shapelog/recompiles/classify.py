@@ -50,6 +50,12 @@ _OF_FORWARD = {
     Kind.DTYPE: FORWARD_TYPES,
     Kind.RANK: "accept one graph per number: what a backward pass takes has the number of dimensions of the forward pass",
 }
+# What the same code returns with and without autocast, which a text does not name.
+_OF_AUTOCAST = ({"float16", "float32"}, {"bfloat16", "float32"})
+_ONE_DTYPE = (
+    "warm up with the dtype used in production, and cast the tensor to one dtype before the call: under autocast, operators return "
+    "different dtypes"
+)
 _OTHER_TYPE, _OTHER_CONSTANT = "SL310", "SL311"
 _OF_VALUES = (_OTHER_TYPE, _OTHER_CONSTANT)
 _EACH_TYPE = "accept one graph for each type, on which the code branches; if the branch only converts the value, always pass the same type"
@@ -87,7 +93,10 @@ def classify(item: Violation, source: Source, entry: CompileFacts, call: Compile
         if not (before or after):  # older versions name what changed alone
             words = words.replace(" from {before} to {after}", "")
         sentence = words.format(name=name, before=before or "one value", after=after or "another")
-        found = Classification((code,), sentence, remedy=_OF_FORWARD.get(item.prop.kind, "") if call.takes_what_autograd_passes else "")
+        remedy = _OF_FORWARD.get(item.prop.kind, "") if call.takes_what_autograd_passes else ""
+        if not remedy and {before, after} in _OF_AUTOCAST and entry.tree is None:
+            remedy = _ONE_DTYPE
+        found = Classification((code,), sentence, remedy=remedy)
         return _of_gradients(found, item, entry, call) if item.prop.kind is Kind.REQUIRES_GRAD else found
     if not item.source:
         return state.global_state(item, entry, call)

@@ -13,6 +13,7 @@ _INLINE_HINT = re.compile(
     r"|please use|consider (?:using|annotating)|if you're using mark_dynamic)\b.*?)(?=\.(?:\s|$)|$)",
     re.I | re.M,
 )
+_ABOUT_MARKS = "if you're using mark_dynamic"
 _BUG = "INTERNAL ASSERT FAILED"
 FLOAT_RESTART = "a float could not stay dynamic, so its value became a constant"
 # Restarts that PyTorch records as a class, without words.
@@ -208,8 +209,11 @@ def _asked(line: str) -> str:
 
 
 def inline_hints(text: str) -> Iterator[str]:
-    """The advice in a text that has no hints of its own, each as a sentence; what is wrong in PyTorch itself has none for its users."""
+    """The advice in a text that has no hints of its own, each as a sentence; what is wrong in PyTorch itself has none for its users.
+
+    Nor has a mark that the code contradicts: the remedy of its rule is the same in more detail.
+    """
     for found in _INLINE_HINT.finditer(text) if _BUG not in text else ():
-        words = found[1].strip()
-        words = words.removeprefix("to enable, ")
-        yield words[:1].upper() + words[1:]
+        words = found[1].strip().removeprefix("to enable, ")
+        if not words.lower().startswith(_ABOUT_MARKS):
+            yield words[:1].upper() + words[1:]

@@ -65,6 +65,7 @@ _SYMBOLIC_WORDS = (
     "track_symint ",
     "create_env",
     "runtime_assert ",
+    "could not evaluate ",
     "automatic dynamic ",
 )
 _STARTS_WITH_STACK = "torchdynamo start compiling "
@@ -199,8 +200,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.SYMBOLS,
         re.compile(
-            r"^\s*(?:create_symbol|create_unbacked_\w+|(?:eval|runtime_assert) .* \[guard added\]|set_replacement|_update_var_to_range"
-            r"|track_symint|create_env|automatic dynamic \S)"
+            r"^\s*(?:create_symbol|create_unbacked_\w+|(?:eval|runtime_assert) .* \[guard added\]|could not evaluate|set_replacement"
+            r"|_update_var_to_range|track_symint|create_env|automatic dynamic \S)"
         ),
     ),
     (MessageKind.WARNING, re.compile(f"{PRINTED}|{ASSERTED}")),

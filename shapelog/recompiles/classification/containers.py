@@ -77,14 +77,18 @@ _FIRST_STEP = "take one step before the first compiled call, or accept the extra
 _GROUPS, _SAME_GROUPS = ".param_groups", "add all groups of parameters to the optimizer before its first compiled step"
 _DEFAULTS, _SAME_DEFAULTS = ".__defaults__", "set the defaults of the function once, before the first call"
 _ADDED_PARAMETERS = "add its parameters before the first compiled call"
-_HOOKS, _SAME_HOOKS = re.compile(r"\._([a-z_]*hook)s$"), "register the hooks before the first call, and keep them"
+_HOOKS, _SAME_HOOKS = (
+    re.compile(r"\._([a-z_]*hook)s(?:_with_kwargs|_always_called)?$"),
+    "register the hooks before the first call, and keep them",
+)
+# PyTorch counts the hooks of all modules together, so those of another module have other numbers; torch 2.13 does not compare them.
+_HOOKS_OF_EACH = f"{_SAME_HOOKS}; where each module has its own, update to torch 2.13, or accept one graph for each module"
 
 
 def keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Other keys of a dict, or the same ones in another order."""
     if hooks := _HOOKS.search(item.source):  # kept by numbers, of which each hook has its own
-        owner, what = display_text(item.source[: hooks.start()]), hooks[1].replace("_", " ").strip()
-        return Classification(("SL320",), f"{owner} has another {what} than before", remedy=_SAME_HOOKS)
+        return _other_hook(item, hooks)
     before, after = (known.keys_by_dict.get(item.source, []) for known in (entry, call))
     if before != after and sorted(before) == sorted(after):
         return Classification(("SL314",), f"the keys of the dict {name} are in a different order", remedy=_ONE_ORDER)
@@ -92,6 +96,19 @@ def keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
         sentence = f"{display_text(part['owner'])} has {part['part']}s of other names than before"
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_PARTS)
     return _of_dict(item, f"the keys of the dict {name} changed", entry, call)
+
+
+def is_of_hooks(source: str) -> bool:
+    """Whether a container is that of the hooks of a module."""
+    return _HOOKS.search(source) is not None
+
+
+def _other_hook(item: Violation, hooks: re.Match[str]) -> Classification:
+    owner, what = display_text(item.source[: hooks.start()]), hooks[1].replace("_", " ").strip()
+    is_by_number = item.prop.kind is Kind.HAS
+    gone = f": no. {item.prop.name} is not there" if is_by_number and str(item.expected) == "True" else ""
+    remedy = _HOOKS_OF_EACH if is_by_number else _SAME_HOOKS
+    return Classification(("SL320",), f"{owner} has another {what} than before{gone}", remedy=remedy)
 
 
 def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts, remedy: str = "") -> Classification:
@@ -122,6 +139,8 @@ def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> 
     if owner := _CLASS_DICT.fullmatch(item.source):
         now = "no longer has" if was_there else "now has"
         return Classification(("SL320",), f"{display_text(owner['owner'])} {now} the attribute {key}")
+    if hooks := _HOOKS.search(item.source):
+        return _other_hook(item, hooks)
     if owner := _MODULE_PART.fullmatch(item.source):  # often of another module of the same class
         now, then = ("has no", "had it") if was_there else ("has the", "did not")
         sentence = f"{display_text(owner['owner'])} {now} {owner['part']} {key}, and the one that this was compiled for {then}"

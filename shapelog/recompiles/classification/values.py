@@ -35,6 +35,9 @@ _SET_BEFORE = "set {} to {} before the first call"
 # A path with a number in it, or a pair of a number and a name.
 _WITH_NUMBER = re.compile(r"'(?=[^']*\d)[\w-]{1,80}(?:[./][\w-]{1,80}){1,40}'|\(\d{1,9}, '[^',]{1,80}'\)|\('[^',]{1,80}', \d{1,9}\)")
 
+# As ``named_modules()`` gives it, of a list of modules: ``blocks.25.cross_attn.k``.
+_NAME_OF_MODULE = re.compile(r"'[A-Za-z_]\w{2,80}\.(?:[A-Za-z_]\w{0,80}\.){0,20}\d{1,4}(?:\.\w{1,80}){0,20}'")
+
 
 def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Another constant: a number, a text, a flag, or None."""
@@ -107,8 +110,11 @@ def _sets_it_itself(item: Violation, entry: CompileFacts) -> bool:
 
 
 def _names_instance(source: Source, constant: str) -> bool:
-    """Whether what an object holds looks like what names it among others of its class: ``blocks.6.attn``, ``(8, 'conv')``."""
-    return source.display_name.startswith("self.") and _WITH_NUMBER.fullmatch(constant) is not None
+    """Whether what an object holds looks like what names it among others of its class: ``blocks.6.attn``, ``(8, 'conv')``; or any value
+    like the name of one of many modules.
+    """
+    is_own = source.display_name.startswith("self.") and _WITH_NUMBER.fullmatch(constant) is not None
+    return is_own or _NAME_OF_MODULE.fullmatch(constant) is not None
 
 
 def plain_value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

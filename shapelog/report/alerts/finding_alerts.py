@@ -1,9 +1,9 @@
 """What analyses found about a piece of code → alerts: limits, failures and others."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from shapelog.grouping import grouped
-from shapelog.reading.payloads.error_titles import raised_by
+from shapelog.reading.payloads.error_titles import DATA_DEPENDENT, raised_by
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.report.alerts.alert import Alert, Occurrence, Rest, level_of
 from shapelog.report.alerts.alerted_code import AlertedCode, stopped_at
@@ -65,11 +65,15 @@ def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert
         )
 
 
-def _what_stopped(occurrences: Sequence[Occurrence], titles: Iterable[str]) -> str:
-    """What gave up where it is not Inductor, whose files show that."""
+def _what_stopped(occurrences: Sequence[Occurrence], titles: Collection[str]) -> str:
+    """What gave up where it is not Inductor, whose files show that; "PyTorch" where a guard on data may be one of an export."""
     if occurrences and raising_call(occurrences[0].compile) is RaisingCall.EXPORT:
         return "torch.export"
-    return "the backend" if any(raised_by(title)[0] for title in titles) else "Dynamo"
+    if any(raised_by(title)[0] for title in titles):
+        return "the backend"
+    compile = occurrences[0].compile if occurrences else None
+    is_open = compile and compile.metrics.is_unnumbered and "_dynamo" not in compile.error
+    return "PyTorch" if is_open and any(DATA_DEPENDENT in title for title in titles) else "Dynamo"
 
 
 def _own_place(finding: Finding) -> Location | None:

@@ -39,13 +39,13 @@ def alert_groups(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
 
 
 def _belongs(alert: Alert, compiles: Iterable[Compile], other: Alert) -> bool:
-    """Whether an alert is about some of the recompilations of another one, and is a note, or has the same remedy.
+    """Whether an alert is about what changed in some of the recompilations of another one, and is a note, or has the same remedy.
 
     Marks have, if they remove each of its own: those of the other one remove all that it is about, whatever else changed there.
     """
     is_marked = all(AlertKind.MARKING in item.kinds for item in alert.occurrences)
     adds_nothing = alert.level is Level.NOTE or alert.remedy.text == other.remedy.text or is_marked
-    return adds_nothing and {item.compile for item in other.occurrences}.issuperset(compiles)
+    return bool(alert.why) and adds_nothing and {item.compile for item in other.occurrences}.issuperset(compiles)
 
 
 def _key(alert: Alert) -> tuple[object, ...]:

@@ -12,6 +12,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.recompile_reasons import NO_REASON
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.classification.containers import is_of_hooks
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.reuse.refused_calls import is_known_by_limit, is_of_oldest_alone
@@ -29,12 +30,12 @@ _FEW = 2
 # One reason represents all if at most one recompile in five has another.
 _NEARLY_ALL = 5
 _NO_VALUES = (Kind.FAILURE, Kind.LIFETIME)
-_INT, _FLOAT, _TRAINING = "SL102", "SL312", "SL316"
+_INT, _PARAMETER, _FLOAT, _TRAINING = "SL102", "SL106", "SL312", "SL316"
 # What has two values, or three.
 _FEW_VALUES = frozenset({"SL104", "SL302", "SL305", _TRAINING})
 _THERE_OR_NOT = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE, Kind.PRESENT))
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
-_RECORD_AGAIN = "record again with TORCH_LOGS=recompiles, which shows the causes of the recompilations, and remove these"
+_RECORD_AGAIN = "find the causes of the recompilations with TORCH_LOGS=recompiles, and remove them"
 _REASON_BELOW = "the last reason is in the log lines below this warning, which are not in this text"
 _NO_ENTRY = (
     "PyTorch found no cache entry whose guards failed: entries are dropped when an object that they refer to is freed, "
@@ -61,6 +62,9 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     with_reasons = {frame for frame in explained.trace.frames if not lacks_reasons(explained, frame)}
     elsewhere = {frame.origin: frame for frame in explained.trace.frames if frame in with_reasons}
     for frame in explained.trace.frames:
+        if may_be_refused(explained, frame):
+            yield _at_default_limit(explained, frame)
+            continue
         hit = next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None)
         entries = len(frame.entries)
         if hit is None and entries + 1 < limit:
@@ -106,6 +110,35 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         )
 
 
+def may_be_refused(explained: Explanations, frame: Frame) -> bool:
+    """Whether the last compile of a text is the first beyond the default limit: PyTorch logs the reasons of a call that it refuses, too.
+
+    A graph or guards show that it was compiled, and a later one that the limit was raised.
+    """
+    trace, last = explained.trace, frame.compiles[-1]
+    if not trace.is_text or trace.config.recompile_limit or last.outcome is not Outcome.COMPILED or not (last.reasons and last.shown_label):
+        return False
+    is_made = last.graph_span is not None or last.guards_span is not None
+    return last.id.compile == DEFAULT_LIMIT and not is_made and all(compile.id.compile <= DEFAULT_LIMIT for compile in trace.compiles)
+
+
+def _at_default_limit(explained: Explanations, frame: Frame) -> Finding:
+    last = frame.compiles[-1]
+    axes = _varying_axes(explained, frame)
+    return Finding(
+        rule=_NEAR,
+        sentence=(
+            f"{frame.title_of([last])} had {DEFAULT_LIMIT} cache entries before {last.shown_label}, the default limit: "
+            f"unless that was raised, {last.shown_label} was refused, and any call that misses the cache runs in eager mode"
+        ),
+        compile=last.label,
+        place=location_of(frame),
+        details=axes,
+        frame=frame,
+        own_remedy=_remedy(explained, frame, ", ".join(axis for axis, _ in axes[:3]), last),
+    )
+
+
 def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bool) -> Iterator[str]:
     """What a text leaves open, or what is known of PyTorch's own code; ``is_by_itself``: no other rank has the reasons of this frame."""
     if _found_no_entry(hit):
@@ -118,9 +151,13 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bo
         yield _REASON_BELOW
     found = explained.of_frame(frame)
     cause = found[0].causes[0] if len(found) == 1 and found[0].causes else None
-    has_few = cause is not None and (not _FEW_VALUES.isdisjoint(cause.codes) or cause.prop.kind in _THERE_OR_NOT)
+    is_there_or_not = cause is not None and cause.prop.kind in _THERE_OR_NOT and not is_of_hooks(cause.source)
+    has_few = cause is not None and (not _FEW_VALUES.isdisjoint(cause.codes) or is_there_or_not)
     if has_few and not frame.entries and hit.id.compile > _MANY:
         yield f"this alone does not make {hit.id.compile} graphs: {_ALL_REASONS} prints why the others were not reused"
+        return
+    if cause and _PARAMETER in cause.codes and not frame.entries and hit.id.compile > DEFAULT_LIMIT:
+        yield f"a model has parameters of a few shapes, not of {hit.id.compile}: {_ALL_REASONS} prints what else made the other graphs"
         return
     entries = {reason.entry for reason in hit.reasons}
     if cause and cause.rule.code == _INT and is_known_by_limit(frame) and len(entries) == 1 and (late := _number(*entries)) >= _MANY:

@@ -1,7 +1,7 @@
 """Which symbols were pinned to one value, by whose line? And on which conditions on the others does the code rely?"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
@@ -16,6 +16,10 @@ _IN_PLAIN_WORDS = {"range_refined_to_singleton": "by a guard"}
 # A value of the data: what is asked of one is checked when the code runs, and compiles nothing again.
 _OF_DATA = re.compile(r"\b(?:u|zuf)\d")
 _CONDITIONS = "Conditions on sizes: where one does not hold, another graph is needed"
+_OF_EXPORT, _EXPORTS = "Conditions on sizes: the exported program accepts no others", "_export/"
+_FROM_DATA = "Conditions on values that only the data have: they compile nothing again"
+_OF_VALUE = (Column("condition", is_wide=True), Column("by", is_wide=True), Column("how"), Column("compiles"))
+_ASSERTED, _ASSUMED, _NOT = "runtime_assert", "assumed to be ", "False"
 _OF_CONDITION = (Column("condition", is_wide=True), Column("by", is_wide=True), Column("compiles"), Column("rule"))
 
 
@@ -47,11 +51,41 @@ def _conditions(explained: Explanations) -> Iterator[Table]:
     compiles = explained.trace.compiles
     if not explained.trace.is_text or any(compile.reasons or compile.outcome is Outcome.FAILED for compile in compiles):
         return
+    yield from _on_data(compiles)
     found = ((compile, shown) for compile in compiles for shown in _added(compile))
     groups = grouped(found, lambda pair: pair[1])
-    rows = [(*shown, " ".join(dict.fromkeys(compile.label for compile, _ in members)), "SL204") for shown, members in groups.items()]
+    is_export = any(_is_of_export(compile) for compile in compiles)
+    rows = [
+        (*shown, " ".join(dict.fromkeys(compile.shown_label for compile, _ in members)).strip(), "SL607" if is_export else "SL204")
+        for shown, members in groups.items()
+    ]
     if rows:
-        yield Table("size_conditions", _CONDITIONS, _OF_CONDITION, tuple(rows))
+        yield Table("size_conditions", _OF_EXPORT if is_export else _CONDITIONS, _OF_CONDITION, tuple(rows))
+
+
+def _on_data(compiles: Sequence[Compile]) -> Iterator[Table]:
+    """What is checked when the code runs, and what PyTorch took for granted where it could not decide."""
+    found: dict[tuple[str, str, str], dict[str, None]] = {}
+    for compile in compiles:
+        for guard in compile.other_records.get(GuardAdded, ()):
+            is_assumed = guard.prefix.startswith(_ASSUMED)
+            if _OF_DATA.search(guard.expression) and (is_assumed or guard.prefix == _ASSERTED):
+                text = condition(guard.expression, holds=not guard.prefix.endswith(_NOT)) or guard.expression
+                shown = text, _asked_by(guard), "assumed, not checked" if is_assumed else "checked when the code runs"
+                found.setdefault(shown, {}).setdefault(compile.shown_label)
+    if found:
+        yield Table("data_conditions", _FROM_DATA, _OF_VALUE, tuple((*shown, " ".join(labels).strip()) for shown, labels in found.items()))
+
+
+def _asked_by(guard: GuardAdded) -> str:
+    """The line that a condition comes from; a text may name the innermost one alone, be it of a library or not."""
+    line = guard.stack.frames[-1] if guard.stack.frames else None
+    return place(guard.user_stack) or (f"{line.file}:{line.line} in {line.name}" if line else "unknown")
+
+
+def _is_of_export(compile: Compile) -> bool:
+    """Whether its inputs became symbolic in code of torch.export (``torch/_export/non_strict_utils.py``)."""
+    return any(frame.file.startswith(_EXPORTS) for symbol in compile.symbols for frame in symbol.stack.frames)
 
 
 def _added(compile: Compile) -> Iterator[tuple[str, str]]:
@@ -61,7 +95,7 @@ def _added(compile: Compile) -> Iterator[tuple[str, str]]:
     for guard in compile.other_records.get(GuardAdded, ()):
         symbols = {*symbols_in(guard.expression)} - pinned
         if symbols and not _OF_DATA.search(guard.expression):
-            yield in_names(condition(guard.expression) or guard.expression, names), place(guard.user_stack) or "unknown"
+            yield in_names(condition(guard.expression) or guard.expression, names), _asked_by(guard)
 
 
 def place(stack: Stack) -> str:

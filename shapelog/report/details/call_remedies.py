@@ -8,7 +8,7 @@ import re
 from shapelog.model.compile import Compile
 from shapelog.report.details.raising_calls import RaisingCall, raising_call
 
-_WITHOUT = "use the module as it was before it was compiled, which is model._orig_mod: this cannot be done with compiled code"
+_WITHOUT = "pass the module as it was before it was compiled, model._orig_mod: this cannot be done with compiled code"
 _CLONE = "clone() what compiled code returns or takes before it is written into, or write the result into a new tensor"
 _IN_EAGER = (
     'run this once with backend="eager", once with "aot_eager": where it fails as well, the code or its inputs are wrong, else the kernel'

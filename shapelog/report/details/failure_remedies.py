@@ -56,7 +56,8 @@ _DECLARED_EACH = "declare each with the range or size that the code allows, or a
 _WIDER_RANGE = "mark or declare a range with this size in it, or bring the input to a size within the range"
 _MARKED_RANGE = "mark this range, or change the line that requires it"
 SHOWN_BY = 'which TORCH_LOGS="+dynamic" shows'
-_OF_DATA = "assert what always holds of this value with torch._check, use torch.cond if both branches are needed, or move the line out"
+_OF_DATA = "assert what always holds of {what} with torch._check, use torch.cond if both branches are needed, or move the line out"
+_SYMBOL_OF_DATA, _ORIGIN_OF = re.compile(r"\bu\d{1,9}\b"), 'TORCHDYNAMO_EXTENDED_DEBUG_CREATE_SYMBOL="{}" shows where {} comes from'
 _CREATE_BEFORE = "create the module before the compiled call, or accept that its __init__ runs in eager mode"
 _SIZE_OF_DATA = (
     "set torch._dynamo.config.capture_dynamic_output_shape_ops = True, or rewrite the line without an output whose size depends on the "
@@ -300,7 +301,7 @@ def _about_contradicted_mark(message: CompilerMessage) -> str:
         return _SAME_DIM
     if is_declared and _FIXED_TO_ONE.search(message.title):
         return f"{_LARGER_EXAMPLE}; otherwise {_DECLARED}"
-    return _DECLARED if is_declared else ""
+    return (_DECLARED.replace("it", "them", 1) if " are declared " in message.title else _DECLARED) if is_declared else ""
 
 
 def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -> str:
@@ -314,10 +315,18 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
     if declares_amiss(reason):
         return _LIKE_INPUTS
     if message.depends_on_data:
-        return _OF_DATA
+        return _about_data(message)
     if is_own_init(message):
         return _CREATE_BEFORE
     return _OWN_ERROR if message.is_raised_by_code else _by_words(message, reason)
+
+
+def _about_data(message: CompilerMessage) -> str:
+    """About a value that only the data decide; how to find its line where the message has none of the user's."""
+    symbols = sorted(set(_SYMBOL_OF_DATA.findall(message.title)))
+    remedy = _OF_DATA.format(what=enumerated(symbols) or "this value")
+    has_own_line = any(not is_library(line.file) for line in message.stack)
+    return remedy if has_own_line or not symbols else f"{remedy}; {_ORIGIN_OF.format(symbols[0], symbols[0])}"
 
 
 def _by_words(message: CompilerMessage, reason: str) -> str:

@@ -21,17 +21,16 @@ _BEYOND_MARKING = "Beyond marking"
 
 
 def render_advised_run(run: AdvisedRun, options: Options) -> bytes:
-    """The advice, and what would help in addition to marking: before the advice where nothing is to mark, else after it.
+    """The advice, and what would help in addition to marking: below the first line where nothing is to mark, else after the advice.
 
     Where another step than the marks is the first of the report, it is named on top.
     """
     page = TextPage(options)
     others = tuple(step for step in run.steps if step.kind is not StepKind.MARK)
     if not run.advice.suggestions:
+        headline(page, run.advice)
         next_steps_list(page, others)
-        if others:
-            page.blank()
-        _advice(page, run.advice)
+        _details(page, run.advice)
         return page.bytes()
     if others and run.steps[0] is others[0]:
         start_here(page, others[0], f"see {_BEYOND_MARKING} below")
@@ -47,6 +46,11 @@ def _advice(page: TextPage, advice: Advice) -> None:
         page.blank()
         what_to_set(page, advice)
         _suggestions(page, advice)
+    _details(page, advice)
+
+
+def _details(page: TextPage, advice: Advice) -> None:
+    """What the marks do not reach, and what else there is."""
     if advice.caveats:
         page.heading("Caveats")
         for caveat in page.listed(advice.caveats, "caveat"):

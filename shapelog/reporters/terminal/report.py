@@ -34,7 +34,7 @@ _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("b
 _UNUSED = Column("known, not used", is_wide=True), Column("records", True)
 _MOST_GUARDED = 3
 _VIOLATED = RULES["SL203"]
-_ABOUT_SYMBOLS = "specializations", "size_conditions"
+_ABOUT_SYMBOLS, _ON_DATA = ("specializations", "size_conditions"), "data_conditions"
 
 
 def render(report: Report, options: Options) -> bytes:
@@ -85,6 +85,7 @@ def _details(page: TextPage, report: Report) -> None:
         page,
         report,
         *_ABOUT_SYMBOLS,
+        _ON_DATA,
         "declared_shapes",
         "graph_breaks",
         "restarts",
@@ -106,7 +107,7 @@ def _of_text(page: TextPage, found: Alerts) -> None:
     if any(alert.rule is _VIOLATED for alert in found.alerts):
         _tables(page, report, "specializations")
     elif all(alert.rule is UNEXPLAINED for alert in found.alerts):
-        _tables(page, report, *_ABOUT_SYMBOLS)
+        _tables(page, report, *_ABOUT_SYMBOLS, _ON_DATA)
         for rule in _of_symbols(report):
             note(page, rule.remedy, "help")
         _tables(page, report, "pgo", "performance_hints")

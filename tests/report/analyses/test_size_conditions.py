@@ -67,3 +67,33 @@ def test_a_report_on_recompiles_without_a_reason_shows_the_conditions_too(tmp_pa
     shown = render(report_of(added("s0 > 4") + added("s0 <= 4").replace("[0/1]", "[0/2]"), tmp_path), Options()).decode()
     assert "SL399" in shown
     assert "s0 <= 4" in shown
+
+
+def test_conditions_of_an_export_are_what_the_program_accepts(tmp_path: Path) -> None:
+    head = HEAD.replace(" [0/1]", "")
+    symbol = (
+        f"{head}create_symbol s0 = 1024 for L['args'][0][0].size()[0] [2, int_oo] (_export/non_strict_utils.py:92 in fakify), for more\n"
+    )
+    text = f"{symbol}{head}eval Ne(s0, 20) [guard added] (_refs/__init__.py:3685 in _reshape_view_helper), for more info\n"
+    report = report_of(text, tmp_path)
+    table = report.table("size_conditions")
+    assert table is not None
+    assert table.title == "Conditions on sizes: the exported program accepts no others"
+    assert table.rows == (("args[0][0].shape[0] != 20", "_refs/__init__.py:3685 in _reshape_view_helper", "", "SL607"),)
+
+
+def test_conditions_on_data_are_checked_or_assumed(tmp_path: Path) -> None:
+    unsure = (
+        "{}could not evaluate {} due to data dependency, it was assumed to be {} with no runtime assertions (utils/_stats.py:28 in wrapper)"
+    )
+    text = f"{HEAD}runtime_assert u2 >= u1 [guard added] (ex.py:14 in forward), for more info\n"
+    text += f"{unsure.format(HEAD, 'Eq(-u1 + u2, 0)', 'False')}\n{unsure.format(HEAD, 'Ne(-u1 + u2, 0)', 'True')}\n"
+    report = report_of(text, tmp_path)
+    table = report.table("data_conditions")
+    assert table is not None
+    assert table.rows == (
+        ("u2 >= u1", "ex.py:14 in forward", "checked when the code runs", "0/1"),
+        ("-u1 + u2 != 0", "utils/_stats.py:28 in wrapper", "assumed, not checked", "0/1"),
+    )
+    assert "Conditions on values that only the data have" in render(report, Options()).decode()
+    assert report.table("size_conditions") is None

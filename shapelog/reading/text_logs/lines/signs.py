@@ -63,7 +63,8 @@ _WORDS_IN_BYTES = tuple(word.encode() for word in _WORDS)
 # An empty line is passed over at once. Ids of compiles and words, with at most some characters in front of them that are no letters.
 _AT_BEGIN = (
     r"\n(?!\n)(?:\x1b\[[\d;]{0,9}m|\{\"log\":\")?[^\w\n]{0,%d}(?:function: |last reason: |tensor |GuardFail|TREE_GUARD|GUARDS:|\+- |create_"
-    r"|set_repl|_update_var|track_sym|eval |runtime_assert |dynamo hit|CacheLimit|InductorError|LoweringExc|Unsupported|UserError"
+    r"|set_repl|_update_var|track_sym|eval |runtime_assert |could not ev|dynamo hit|CacheLimit|InductorError|LoweringExc"
+    r"|Unsupported|UserError"
     r"|Explanation: |TENSOR_MATCH|WON'?T CONV|Constraints violated|Not all values of |You marked |Error while creating|Re-record|___check_"
     r"|GLOBAL_STATE|__\w|\d{1,9}/\d|guard \d{1,9} fail|(?:\d{1,9}: )?Cache miss due|automatic dynamic "
     r"|AssertionError: (?:expected size \d|Guard failed: )|RuntimeError: Expected input |Error: input_handles\[)"

@@ -38,6 +38,7 @@ class LoggedCompile:
     lost_guards: bool = False
     limit: str | None = None
     limit_value: str = ""
+    accumulated_limit: str = ""
     lacks_entries: bool = False
     failure: FailureText | None = None
     names_failure: bool = False

@@ -426,16 +426,16 @@ class LoggedCompiles:
         for pin in pins:
             body = {"symbol": pin.symbol, "sources": compile.sources.get(pin.symbol, []), "value": pin.value, "reason": pin.reason}
             within = guard.within if guard and place is None else None
-            stack = [{"filename": within.file, "line": within.line, "name": within.name, "loc": ""}] if within else []
-            self.write(compile, {"symbolic_shape_specialization": {**body, **self.stack(place), "stack": stack}})
+            self.write(compile, {"symbolic_shape_specialization": {**body, **self.stack(place, within)}})
             compile.fixed += [(source, pin.value, place) for source in compile.sources.get(pin.symbol, ()) if ".size()[" in source]
 
-    def stack(self, place: LoggedLine | None) -> dict[str, Any]:
-        """The fields of a record that hold a line of the user, with the whole path where the log has it elsewhere."""
+    def stack(self, place: LoggedLine | None, within: LoggedLine | None = None) -> dict[str, Any]:
+        """The fields of a record that hold a line of the user, with the whole path where the log has it elsewhere, or one of PyTorch."""
         if place is None:
-            return {"user_stack": []}
+            stack = [{"filename": within.file, "line": within.line, "name": within.name, "loc": ""}] if within else []
+            return {"user_stack": [], "stack": stack}
         file = next((known for known in self._files if known.endswith(f"/{place.file}")), place.file)
-        return {"user_stack": [{"filename": file, "line": place.line, "name": place.name, "loc": place.code}]}
+        return {"user_stack": [{"filename": file, "line": place.line, "name": place.name, "loc": place.code}], "stack": []}
 
     def know(self, file: str) -> None:
         """Note the path of a file, which other lines shorten."""
@@ -448,8 +448,9 @@ def _limit_metrics(compile: LoggedCompile) -> dict[str, Any]:
     metrics = {"fail_type": "RecompileLimitExceeded", "fail_reason": compile.limit}
     if compile.lacks_entries:
         metrics["recompile_reason"] = NO_REASON
-    if compile.limit_value:
-        metrics["dynamo_config"] = f'{{"recompile_limit": {compile.limit_value}}}'
+    limits = {"recompile_limit": compile.limit_value, "accumulated_recompile_limit": compile.accumulated_limit}
+    if config := {name: int(value) for name, value in limits.items() if value}:
+        metrics["dynamo_config"] = orjson.dumps(config).decode()
     if compile.failure is not None:  # of those that PyTorch records, this one reached the caller
         metrics["fail_type"] = "FailOnRecompileLimitHit"
     return metrics

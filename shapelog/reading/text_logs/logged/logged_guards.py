@@ -61,10 +61,11 @@ class LoggedGuards:
             kind = "create_symbol" if found.source else "create_unbacked_symbol"
             body = {"symbol": found.symbol, "val": found.value, "vr": found.range, "source": found.source}
             compile.sources.setdefault(found.symbol, []).append(found.source)
-            self._compiles.write(compile, {kind: {**body, **self._compiles.stack(found.place)}})
+            self._compiles.write(compile, {kind: {**body, **self._compiles.stack(found.place, found.within)}})
         elif isinstance(found, AddedText):
             compile.last_guard = found = found.placed_like(compile.last_guard)
-            self._compiles.write(compile, {"guard_added": {"expr": found.expression, **self._compiles.stack(found.place)}})
+            stack = self._compiles.stack(found.place, found.within)
+            self._compiles.write(compile, {"guard_added": {"expr": found.expression, "prefix": found.how, **stack}})
             pinned = found.pinned
             if pinned is not None and pinned.symbol not in compile.pinned:
                 compile.pinned[pinned.symbol] = None

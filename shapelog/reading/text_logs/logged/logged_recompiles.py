@@ -111,7 +111,7 @@ class LoggedRecompiles:
         self._compiles.name(compile, item.code)
         compile.limit = f"{item.setting} reached" + (f" ({item.limit})" if item.limit else "")
         compile.lacks_entries = item.has_none
-        compile.limit_value = "" if "accumulated" in item.setting else item.limit
+        compile.limit_value, compile.accumulated_limit = ("", item.limit) if "accumulated" in item.setting else (item.limit, "")
         if item.reasons and not compile.reasons:
             self._compiles.write_reasons(compile, item.reasons)
         elif item.is_cut and not compile.reasons:

@@ -13,7 +13,11 @@ _CREATED = re.compile(
 )
 _UNBACKED = re.compile(r"create_unbacked_sym(?:int|float|bool) (?P<symbol>\w{1,40}) \[(?P<low>[^,\]]*), (?P<high>[^\]]*)\](?P<where>.*)$")
 _ADDED = re.compile(
-    r"(?:eval|runtime_assert) (?!\[guard suppressed\])(?P<expression>.{1,2000}?)(?: == True)? \[guard added\](?P<where>.*)$"
+    r"(?P<how>eval|runtime_assert) (?!\[guard suppressed\])(?P<expression>.{1,2000}?)(?: == True)? \[guard added\](?P<where>.*)$"
+)
+_ASSUMED = re.compile(
+    r"could not evaluate (?P<expression>.{1,2000}?) due to data dependency, it was (?P<how>assumed to be (?:True|False)) with no "
+    r"runtime assertions(?P<where>.*)$"
 )
 _REPLACED = re.compile(rf"set_replacement (?P<symbol>\w{{1,40}}) = (?P<value>{_NUMBER})(?: \((?P<reason>\w+)\)|$)")
 _EQUAL = re.compile(
@@ -36,25 +40,28 @@ _ENOUGH_OF_LINE = 8
 
 
 class SymbolText(NamedTuple):
-    """A size, int or float that became symbolic."""
+    """A size, int or float that became symbolic; ``within`` is the line of PyTorch's own code where no line of the user's is known."""
 
     symbol: str
     value: str
     source: str
     range: str
     place: LoggedLine | None
+    within: LoggedLine | None = None
 
 
 class AddedText(NamedTuple):
     """A guard over symbols that a line of code asked for; ``cut`` is what is left of that line where the log has no more of its place.
 
-    ``within`` is the line of PyTorch's own code where no line of the user's is known.
+    ``within`` is the line of PyTorch's own code where no line of the user's is known. ``how`` is ``eval``, ``runtime_assert`` or, where
+    only the data decide and nothing checks it, ``assumed to be False``.
     """
 
     expression: str
     place: LoggedLine | None
     cut: str = ""
     within: LoggedLine | None = None
+    how: str = ""
 
     def placed_like(self, other: "AddedText | None") -> "AddedText":
         """The same at the line of another guard, where that begins with what is left of its own."""
@@ -106,14 +113,12 @@ def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | N
         return TrackedText(found["source"], found["part"] or "", int(found["dim"] or 0), found["value"]) if found else None
     if line.startswith("create_symbol ") and (found := _CREATED.match(line)):
         span = f"[{found['low'] or ''}, {found['high'] or ''}]"
-        return SymbolText(found["symbol"], found["value"], found["source"], span, _place(found["where"] or ""))
+        return SymbolText(found["symbol"], found["value"], found["source"], span, *_where(found["where"] or ""))
     if line.startswith("create_unbacked_") and (found := _UNBACKED.match(line)):
-        return SymbolText(found["symbol"], "", "", f"[{found['low']}, {found['high']}]", _place(found["where"]))
-    if line.startswith(("eval ", "runtime_assert ")) and (found := _ADDED.match(line)):
-        place = _place(found["where"])
-        own = _WITHIN.match(found["where"]) if place is None else None
-        within = LoggedLine(own["file"], int(own["line"]), own["name"]) if own else None
-        return AddedText(found["expression"], place, "" if place else found["where"].strip(), within)
+        return SymbolText(found["symbol"], "", "", f"[{found['low']}, {found['high']}]", *_where(found["where"]))
+    if line.startswith(("eval ", "runtime_assert ", "could not evaluate ")) and (found := _ADDED.match(line) or _ASSUMED.match(line)):
+        place, within = _where(found["where"])
+        return AddedText(found["expression"], place, "" if place else found["where"].strip(), within, found["how"])
     if line.startswith("set_replacement ") and (found := _REPLACED.match(line)):
         return PinnedText(found["symbol"], found["value"], found["reason"] or "")  # torch 2.2 and older write no reason
     if line.startswith("_update_var_to_range ") and (found := _SINGLE.match(line)):
@@ -121,6 +126,9 @@ def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | N
     return None
 
 
-def _place(text: str) -> LoggedLine | None:
-    found = _WHERE.match(text) if len(text) < 4000 else None
-    return LoggedLine(found["file"], int(found["line"]), found["name"], (found["code"] or "").strip()) if found else None
+def _where(text: str) -> tuple[LoggedLine | None, LoggedLine | None]:
+    """The line of the user's, and that of PyTorch's own code where there is none."""
+    if found := _WHERE.match(text) if len(text) < 4000 else None:
+        return LoggedLine(found["file"], int(found["line"]), found["name"], (found["code"] or "").strip()), None
+    own = _WITHIN.match(text)
+    return None, LoggedLine(own["file"], int(own["line"]), own["name"]) if own else None

@@ -1,0 +1,119 @@
+"""What the one reason at the recompile limit shows, and what it leaves open."""
+
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.report.alerts.collect import collect_alerts
+from shapelog.report.next_steps import next_steps
+from shapelog.report.report import Report, analyze
+from shapelog.report.repository_paths import Repository
+from shapelog.report.results import Finding
+
+HEAD = "V1226 11:51:27.633000 3727 torch/_dynamo/guards.py:3508] [{label}] [__recompiles] "
+ALONE = "this alone does not make 8 graphs"
+
+
+def report_of(text: str, folder: Path) -> Report:
+    path = folder / "run.txt"
+    path.write_text(text, encoding="utf-8")
+    return analyze(load(path), debug=True)
+
+
+def hit(reason: str, at: str = "0/8", name: str = "recompile_limit") -> str:
+    frame, _, number = at.partition("/")
+    return (
+        f"W1209 10:08:01.582000 25 torch/_dynamo/convert_frame.py:1564] [{at}] torch._dynamo hit config.{name} ({number})\n"
+        f"W1209 10:08:01.582000 25 torch/_dynamo/convert_frame.py:1564] [{at}]    function: 'forward' (/srv/net.py:145)\n"
+        f"W1209 10:08:01.582000 25 torch/_dynamo/convert_frame.py:1564] [{at}]    last reason: {frame}/{int(number) - 1}: {reason}\n"
+    )
+
+
+def limit(text: str, folder: Path) -> Finding:
+    (found,) = (item for item in report_of(text, folder).findings if item.rule.code == "SL401")
+    return found
+
+
+def recompiled(*labels: str, reason: str = "s == 0.5") -> str:
+    text = ""
+    for label in labels:
+        head, entry = HEAD.format(label=label), f"{label.partition('/')[0]}/{int(label.partition('/')[2]) - 1}"
+        text += f"{head}Recompiling function f in /srv/a.py:3\n{head}    triggered by the following guard failure(s):\n"
+        text += f"{head}    - {entry}: {reason}\n"
+    return text
+
+
+@pytest.mark.parametrize("kind", ["_forward_pre_hooks_with_kwargs", "_forward_hooks_always_called", "_backward_hooks"])
+def test_hooks_of_another_module_have_other_numbers(kind: str, tmp_path: Path) -> None:
+    found = limit(hit(f"___dict_contains(148, self.attn.{kind})  # if hook_id in hooks:"), tmp_path)
+    what = kind.partition("hook")[0].replace("_", " ").strip()
+    assert found.sentence.endswith(f"self.attn has another {what} hook than before: no. 148 is not there")
+    assert found.remedy.startswith(
+        "register the hooks before the first call, and keep them; where each module has its own, update to torch"
+    )
+    assert not found.notes  # each module may have made a graph
+
+
+def test_a_key_that_is_there_or_not_makes_two_graphs(tmp_path: Path) -> None:
+    assert limit(hit("KeyError on self._parameters['bias']"), tmp_path).notes[0].startswith(ALONE)
+
+
+@pytest.mark.parametrize(
+    ("value", "is_of_module"), [("'blocks.25.cross_attn.k'", True), ("'layers.0'", True), ("'v1.5'", False), ("'k'", False)]
+)
+def test_a_text_that_names_one_of_many_modules(value: str, is_of_module: bool, tmp_path: Path) -> None:
+    remedy = limit(hit(f"submodule_name == {value}"), tmp_path).remedy
+    assert ("each instance needs its own graph" in remedy) is is_of_module
+
+
+def test_the_accumulated_limit_is_raised_by_its_own_setting(tmp_path: Path) -> None:
+    report = report_of(hit("key == 'layers.3.k'", at="3/256", name="accumulated_recompile_limit"), tmp_path)
+    (step,) = next_steps(collect_alerts(report, Repository()))
+    assert step.text == ("torch._dynamo.config.accumulated_recompile_limit = 512",)
+
+
+def test_parameters_of_other_shapes_do_not_fill_a_limit_that_was_raised(tmp_path: Path) -> None:
+    reason = "tensor 'self._parameters['bias']' size mismatch at index 0. expected 5120, actual 13824. Guard failed on a parameter"
+    found = limit(hit(reason, at="2/128"), tmp_path)
+    assert found.notes[0].startswith("a model has parameters of a few shapes, not of 128")
+    assert "add L['self']._parameters['bias'] to TORCH_COMPILE_DYNAMIC_SOURCES" in found.remedy
+    report = report_of(hit(reason, at="2/8"), tmp_path)
+    assert not any(item.notes for item in report.findings)
+    assert report.advice is not None
+    assert any(text.startswith("mark other inputs that have this size as well") for text in report.advice.warnings)
+
+
+def test_a_reason_of_the_oldest_entry_is_not_what_fills_the_cache(tmp_path: Path) -> None:
+    """Nothing can be marked in this version, so what the later graphs differ in comes first."""
+    text = hit("L['lengths']['most'] == 31868").replace("0/7: ", "0/0: ").replace("recompile_limit", "cache_size_limit")
+    report = report_of(text, tmp_path)
+    (step,) = next_steps(collect_alerts(report, Repository()))
+    assert "record again with TORCH_LOGS=recompiles, which shows why the later graphs were not reused" in step.title
+    assert step.saving.is_unsure
+
+
+def near(text: str, folder: Path) -> list[Finding]:
+    return [item for item in report_of(text, folder).findings if item.rule.code == "SL402" and "unless that was raised" in item.sentence]
+
+
+def test_reasons_of_the_first_compile_beyond_the_default_limit_may_be_of_a_refused_call(tmp_path: Path) -> None:
+    """PyTorch logs them before it checks the limit."""
+    (found,) = near(recompiled("0/7", "0/8"), tmp_path)
+    assert found.sentence.startswith("f had 8 cache entries before 0/8, the default limit: unless that was raised, 0/8 was refused")
+    graph = HEAD.format(label="0/8").replace("recompiles", "graph_code") + "TRACED GRAPH\n"
+    graph += HEAD.format(label="0/8").replace("recompiles", "graph_code") + " ===== __compiled_fn_9 =====\n"
+    graph += HEAD.format(label="0/8").replace("recompiles", "graph_code") + " class GraphModule(torch.nn.Module):\n"
+    for more in (recompiled("0/9"), recompiled("1/9"), graph, hit("s == 0.5")):  # the limit was raised, a graph was made, or it is known
+        assert not near(recompiled("0/7", "0/8") + more, tmp_path)
+    assert not near(recompiled("0/6", "0/7"), tmp_path)
+
+
+@pytest.mark.parametrize(("values", "words"), [((8,), "a later dim has another size"), ((8, 7, 6), "a slice of a different width")])
+def test_strides_that_differ_from_several_entries_are_of_slices(values: tuple[int, ...], words: str, tmp_path: Path) -> None:
+    """A size is dynamic from the second entry on, and so is a stride that is made of it. Torch 2.4 and older name no entries."""
+    head = HEAD.format(label="0/5")
+    text = f"{head}Recompiling function fn in /srv/gen1.py:4\n{head}    triggered by the following guard failure(s):\n"
+    text += "".join(f"{head}    - tensor 'L['x']' stride mismatch at index 0. expected {value}, actual 9\n" for value in values)
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert words in item.causes[0].sentence
