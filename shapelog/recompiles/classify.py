@@ -15,9 +15,10 @@ from shapelog.recompiles.classification.result import (
     have_other_graphs,
     line_of,
     made_outside,
+    run_other_lines,
 )
 from shapelog.recompiles.classification.sizes import is_parameter
-from shapelog.recompiles.evidence.violation import Violation
+from shapelog.recompiles.evidence.violation import Described, Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.int_usage import branches_on_type, is_branch, spelled
 from shapelog.rules import RULES, Verdict
@@ -42,6 +43,8 @@ _PERHAPS_WITH_GRADIENTS = (
     "give the tensor the same requires_grad in every call: detach() it where no gradient has to flow back through it, "
     "or call requires_grad_() on it before the first call"
 )
+_EACH_BRANCH = "accept two graphs: the code takes another path for a tensor that requires a gradient"
+_TENSORS = frozenset((Described.TENSOR.value, "torch.Tensor"))
 _STEADY_STATE = "keep other threads from changing what the code reads, and attributes from returning something else each time they are read"
 _OF_PYTORCH = "update PyTorch, or wrap the function in torch.compiler.disable"
 _SAME_FOR_GUARD = "keep what this guard checks the same in all calls, or accept one graph for each case"
@@ -115,14 +118,19 @@ def _of_a_tensor(found: Classification, item: Violation) -> Classification:
 
 def _of_branch_on_type(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:
     """The same of another type that a line takes its way by, as far as nothing else is known."""
-    if found.codes[0] != _OTHER_TYPE or found.verdict or found.remedy or not branches_on_type(code_of(item), spelled(item.source)):
+    if found.codes[0] != _OTHER_TYPE or found.verdict or found.remedy:
         return found
+    if not branches_on_type(code_of(item), spelled(item.source)):
+        is_on_type = str(item.expected) in _TENSORS or str(item.actual) in _TENSORS
+        return found._replace(verdict=Verdict.JUSTIFIED, remedy=_EACH_TYPE) if is_on_type and run_other_lines(item, entry, call) else found
     is_other = have_other_graphs(entry, call) or compute_with_other_numbers(entry, call)
     return found._replace(verdict=Verdict.JUSTIFIED, remedy=_EACH_TYPE) if is_other else found
 
 
 def _of_gradients(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:
     """The same of a tensor that requires grad in some calls only, with what to do by where it comes from. A text does not have that."""
+    if run_other_lines(item, entry, call):
+        return found._replace(verdict=Verdict.JUSTIFIED, remedy=_EACH_BRANCH)
     if is_parameter(item, entry, call):
         return found._replace(remedy=_FIXED_PARAMETER)
     tensors = [compile.input(item.source) for compile in (entry, call)]

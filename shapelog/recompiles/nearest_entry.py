@@ -232,8 +232,8 @@ def _is_replaced(item: EntryDifference, versions: Mapping[tuple[Source, Property
 
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
-    """Fewest objects of another type, then one that PyTorch still has, then fewest causes that are not sizes, then fewest ints of which the
-    entry needs 0 or 1, then one that does not differ in sizes as well as in other things, then a similar graph, then fewest causes that
+    """Fewest objects of another type, then one that PyTorch still has, then fewest causes that are not sizes, then one for as many dims,
+    then fewest ints of which the entry needs 0 or 1, then one that does not differ in sizes as well as in other things, then a similar graph, then fewest causes that
     are not even ints (one whose exact value led to another graph is not), then fewest size causes, then fewest consequences, then one for
     any float but NaN, then fewest changes to what the guards do not name, then the most recently used. One that differs in strides alone,
     or in being a view, comes before one for other sizes that a mark does not merge; one that differs in a single item of a list or dict
@@ -251,7 +251,8 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
     if len(near) == 1:
         return near[0]
 
-    def distance(item: EntryDifference) -> tuple[int, bool, bool, int, int, int, bool, int]:
+    def distance(item: EntryDifference) -> tuple[bool, int, bool, bool, int, int, int, bool, int]:
+        has_other_rank = any(cause.prop.kind is Kind.RANK for cause in item.causes)
         small = sum([_is_exact_int(cause) and _SMALL.search(cause.before) is not None for cause in item.causes])
         is_similar = similar(item.entry, compile)
         hard = sum([not cause.size_related or (not is_similar and _is_exact_int(cause)) for cause in item.causes])
@@ -259,7 +260,8 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
         unnamed = sum([cause.after == Described.OTHER_OBJECT.value for cause in item.causes])
         has_any_value = any(cause.prop.kind is Kind.NAN for cause in item.causes)  # of a float, but for NaN
         is_mixed = item.non_size_causes > 0 and any(cause.is_size for cause in item.causes)
-        return small, is_mixed, not is_similar, hard, len({cause.axis for cause in item.causes}), following, not has_any_value, unnamed
+        axes = len({cause.axis for cause in item.causes})
+        return has_other_rank, small, is_mixed, not is_similar, hard, axes, following, not has_any_value, unnamed
 
     return min(near, key=distance)
 

@@ -3053,7 +3053,7 @@ def test_a_tensor_that_was_created_in_inference_mode_is_used_outside_of_it(is_fi
     ("state", "keys", "sentence"),
     [
         ("[('Vmap', 1, 'error')]", "FuncTorchGradWrapper, ", "inside of vmap and is now called inside of other transforms"),
-        ("[('Vmap', 1, 'error')]", "", "inside of vmap and is now called elsewhere"),
+        ("[('Vmap', 1, 'error')]", "", "inside of vmap and is now called elsewhere, or with other options"),
         ("[]", "FuncTorchBatched, ", "outside of transforms such as vmap and is now called inside of one"),
     ],
 )
@@ -3080,7 +3080,7 @@ VMAP, SAME, NESTED = "[('Vmap', 1, 'error')]", "[('Vmap', 1, 'same')]", "[('Vmap
         (VMAP, "", "the code was compiled inside of vmap and is now called outside of transforms such as vmap"),
         ("[]", NESTED, "the code was compiled outside of transforms such as vmap and is now called inside of grad inside of vmap"),
         (VMAP, SAME, "the code was compiled inside of vmap(randomness='error') and is now called inside of vmap(randomness='same')"),
-        ("[]", "", "the code was compiled outside of transforms such as vmap and is now called elsewhere"),
+        ("[]", "", "the code was compiled outside of transforms such as vmap and is now called inside of one"),
     ],
 )
 def test_transforms_of_torch_func_that_code_is_called_inside_of(before: str, after: str, sentence: str) -> None:

@@ -9,7 +9,7 @@ from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.classification.floats import LEARNING_RATE
 from shapelog.recompiles.classification.functions import another_callable
 from shapelog.recompiles.classification.library_calls import is_passed_by_library
-from shapelog.recompiles.classification.result import FORWARD_TYPES, TRACED, Classification, code_of, short_type
+from shapelog.recompiles.classification.result import CLEARED, FORWARD_TYPES, GRADIENT, TRACED, Classification, code_of, short_type
 from shapelog.recompiles.classification.shown_objects import KINDS_OF_FUNCTIONS, shown_object
 from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Violation, was_traced
 from shapelog.recompiles.facts.compile_facts import CompileFacts
@@ -32,6 +32,7 @@ _OWN_CLASS = (
     "each parametrized module has a class of its own and needs its own graph: raise the recompile limit above their number; for inference, "
     "torch.nn.utils.parametrize.remove_parametrizations makes them plain modules"
 )
+_NUMPY_DTYPE = re.compile(r"numpy\.dtypes\.\w+DType")
 # What AOTAutograd and make_fx trace with.
 _TRACING_TENSOR = "FunctionalTensor"
 _MODULE_OF_SELF = re.compile(r"L\['self'\](?:\._modules\['[^']+'\])+")
@@ -94,7 +95,10 @@ def _object_type(item: Violation, name: str, entry: CompileFacts, call: CompileF
         return Classification(("SL310",), sentence, remedy=_REFERRED_TO)
     sentence = f"{name} changed {_how_types_changed(item)}"
     if "None" in (before, after) or after == "NoneType":
-        return Classification(("SL322",), sentence)
+        return Classification(("SL322",), sentence, remedy=CLEARED if item.source.endswith(GRADIENT) else "")
+    if _NUMPY_DTYPE.fullmatch(before) and _NUMPY_DTYPE.fullmatch(after):  # each has a class of its own
+        names = (type_name.rpartition(".")[2].removesuffix("DType").lower() for type_name in (before, after))
+        return Classification(("SL311",), f"{name} changed from the NumPy dtype {' to '.join(names)}")
     change = _TypeChange(item=item, name=name, before=before, after=after, entry=entry, call=call)
     verdict, remedy = next(((verdict, remedy) for holds, verdict, remedy in _TYPE_CHANGES if holds(change)), (None, ""))
     return Classification(("SL310",), sentence, verdict=verdict, remedy=remedy)

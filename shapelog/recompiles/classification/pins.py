@@ -10,6 +10,7 @@ from shapelog.reading.records import Specialization, StackFrame
 from shapelog.recompiles.classification.result import made_outside
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts, pin_of
+from shapelog.recompiles.int_usage import Use, spelled, use_in
 from shapelog.recompiles.tied_sizes import tied_to
 from shapelog.rules import Verdict
 from shapelog.text import beginning
@@ -45,8 +46,16 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
             which = "which only this call has"
         return (), f"; the code ties it to {' and '.join(partners)}, {which}"
     where = by_whom(specialization)
+    if known is entry and specializer(specialization) == "SL201" and _is_excluded(source, specialization.value, call):
+        return ("SL204",), f"; {where} branches on it, and this call takes the other branch"
     words = f"{where} specialized on {specialization.value}" if is_of_zero_or_one(source, known) else f"{where} needs the exact value"
     return (specializer(specialization),), f"; {words}"
+
+
+def _is_excluded(source: str, value: str, call: CompileFacts) -> bool:
+    """Whether the entry of a call is for every value but this one, ``L['k'] != 2``, so that there are two graphs in all."""
+    guards = call.tree.shapes_of_one.get(source, ()) if call.tree else ()
+    return any(guard.expression in (f"{source} != {value}", f"{value} != {source}") for guard in guards)
 
 
 def _pinned_as_an_item(source: Source, entry: CompileFacts) -> tuple[tuple[str, ...], str]:
@@ -65,8 +74,14 @@ def _pinned_as_an_item(source: Source, entry: CompileFacts) -> tuple[tuple[str, 
 
 
 def is_of_zero_or_one(source: str, known: CompileFacts) -> bool:
-    """Whether a line pinned a symbol at 0 or 1 alone, in all compiles: these need a graph of their own in code that takes other values."""
+    """Whether a line pinned a symbol at 0 or 1 alone, in all compiles: these need a graph of their own in code that takes other values.
+
+    A line that needs any value, such as the bound of a loop or an index, does not.
+    """
     specialization = known.specializations_by_source.get(source)
+    lines = _lines(specialization)[-1:] if specialization else ()
+    if any(use_in(line.code, spelled(Source(source))) is Use.PINS for line in lines):
+        return False
     same_pin = known.pinned_alike(pin_of(source, specialization)) if specialization else []
     values = {integer(pin.value) for other in (known, *same_pin) if (pin := other.specializations_by_source.get(source))}
     return bool(values) and {0, 1}.issuperset(values)

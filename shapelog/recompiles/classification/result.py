@@ -17,8 +17,11 @@ from shapelog.text import cut
 TRACED = "accept one graph for calls that are traced, as by torch.export, and one for others"
 MARK_FORWARD = "mark the sizes that vary in the inputs of the forward pass, or pass dynamic=True to torch.compile"
 FORWARD_TYPES = "pass the same types and dtypes to every forward pass, from which these inputs come, or accept one graph for each"
-
-
+# A gradient that one call has and another one has not.
+GRADIENT = ".grad"
+CLEARED = "clear the gradients before each call, zero_grad(set_to_none=True), or accept one graph with gradients and one without"
+# What else code may take its way by.
+_BRANCHED_ON = frozenset((Kind.VALUE, Kind.TYPE, Kind.GLOBAL_STATE, Kind.REQUIRES_GRAD, Kind.DTYPE, Kind.RANK, Kind.LENGTH, Kind.ID))
 # ``torch.sym_float(n)`` is ``float(n)`` of a symbol.
 _SYMBOLIC = re.compile(r"\btorch\._?sym_")
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
@@ -73,6 +76,19 @@ def compute_with_other_numbers(entry: CompileFacts, call: CompileFacts) -> bool:
         return False
     values = ((key, value) for key, value in entry.facts.items() if key[1].kind is Kind.VALUE and key[0].dict_of_key is None)
     return all(call.facts.get(key, value) == value for key, value in values)
+
+
+def run_other_lines(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether each of two graphs has operations of lines of its own function that the other one has not, and no other value or type that
+    both guard differs: the code branches on what changed, though no guard names the line.
+    """
+    graphs = entry.compile.graph, call.compile.graph
+    name = entry.compile.metrics.code_name
+    own, other = ({line.line for line in graph.user_lines if line.name == name} if graph else set[int]() for graph in graphs)
+    if not (own - other and other - own):
+        return False
+    guarded = ((key, fact) for key, fact in entry.facts.items() if key[1].kind in _BRANCHED_ON and key != item.key)
+    return all(call.facts.get(key, fact) == fact for key, fact in guarded)
 
 
 def takes_another_way(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:

@@ -132,7 +132,7 @@ def transforms(item: Violation, name: str, entry: CompileFacts, call: CompileFac
     before, after = (_nested_transforms(state) for state in states)
     if item.actual is Described.UNKNOWN:
         inside = "inside of one" if states[0] == "[]" else "inside of other transforms"
-        now = inside if _is_in_transform(call) else "elsewhere"
+        now = inside if states[0] == "[]" or _is_in_transform(call) else "elsewhere, or with other options"
         return Classification(("SL307",), f"the code was compiled {before} and is now called {now}", remedy=WHOLE_TRANSFORM)
     if before == after:
         before, after = (_nested_transforms(state, with_options=True) for state in states)

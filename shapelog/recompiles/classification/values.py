@@ -7,7 +7,7 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number
 from shapelog.recompiles.classification.library_calls import is_passed_by_library
 from shapelog.recompiles.classification.pins import pinned, remedy_of_pinned_int
-from shapelog.recompiles.classification.result import Classification, Classifier, code_of, line_of, short_type
+from shapelog.recompiles.classification.result import CLEARED, GRADIENT, Classification, Classifier, code_of, line_of, short_type
 from shapelog.recompiles.classification.shown_objects import shown_object
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
@@ -91,7 +91,8 @@ def _optional(item: Violation, name: str, entry: CompileFacts) -> Classification
         sentence = f"{name} changed from None to {shown_object(now)}, as the code sets it in its first call"
         return Classification(("SL322",), sentence, verdict=Verdict.CODE, remedy=_SET_BEFORE.format(name, after))
     if "None" in (before, after) and before != after:
-        return Classification(("SL322",), f"{name} changed from {shown_object(before)} to {shown_object(now)}")
+        remedy = CLEARED if item.source.endswith(GRADIENT) else ""
+        return Classification(("SL322",), f"{name} changed from {shown_object(before)} to {shown_object(now)}", remedy=remedy)
     return None
 
 

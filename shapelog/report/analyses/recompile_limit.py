@@ -275,10 +275,10 @@ def _needing_entries(own: Sequence[Recompile]) -> str:
 
 
 def _most_common(causes: Iterable[Sequence[Cause]]) -> list[str]:
-    """The axes of the causes that the most recompiles have, without earlier failures and the ends of objects, which are no values."""
-    axes = (dict.fromkeys(cause.axis for cause in found if cause.axis and cause.prop.kind not in _NO_VALUES) for found in causes)
-    count = Counter(axis for found in axes for axis in found)
-    return [axis for axis, _ in count.most_common(3)]
+    """What the causes that the most recompiles have are about, without earlier failures and the ends of objects, which are no values."""
+    subjects = (dict.fromkeys(cause.subject for cause in found if cause.axis and cause.prop.kind not in _NO_VALUES) for found in causes)
+    count = Counter(subject for found in subjects for subject in found)
+    return [subject for subject, _ in count.most_common(3)]
 
 
 def _main(own: Sequence[Recompile]) -> Recompile | None:
