@@ -270,6 +270,13 @@ def root_name(part: ast.expr) -> str:
     return part.id if isinstance(part, ast.Name) else ""
 
 
+def is_computed(value: ast.expr) -> bool:
+    """Whether an expression makes a tensor of its own: arithmetic, a slice, a call of anything but what returns a tensor as it is."""
+    if isinstance(value, ast.Call):
+        return last_name(value) not in _SAME_TENSOR | _TAKING_OUT | _PASSING_ON
+    return isinstance(value, _COMPUTING) or (isinstance(value, ast.Subscript) and _is_slice(value))
+
+
 def _is_slice(part: ast.Subscript) -> bool:
     """Whether it takes a range out of something, ``h[:n]`` or ``h[:, -1]``."""
     return isinstance(part.slice, ast.Slice) or _is_of_tensor(part)

@@ -128,3 +128,24 @@ def test_a_function_that_returns_what_another_call_makes_of_it_returns_another_t
     file.write_text(f"def main(self, x, cache):\n    if x:\n        {call}\n    {end}\n")
     assert CallingCode().returns_another(taker(file, 3, call)) is expected
     assert not CallingCode().returns_another(taker(tmp_path / "missing.py", 3, call))
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        ("h = h.repeat_interleave(2, 0)", True),
+        ("h = h + 1", True),
+        ("h = h[:, :4]", True),
+        ("h = expand(h)", True),
+        ("h = h.to('cpu')", False),
+        ("other = h + 1", False),
+        ("if h is None: h = make()", False),
+        ("return h.sum()", False),
+    ],
+)
+def test_a_variable_that_is_assigned_between_two_calls_holds_another_tensor(tmp_path: Path, between: str, expected: bool) -> None:
+    file, made, taken = tmp_path / "encode.py", "h = encode(x)", "y = step(h)"
+    file.write_text(f"def main(x):\n    {made}\n    {between}\n    for n in range(4):\n        {taken}\n")
+    calling = CallingCode()
+    assert calling.makes_anew(taker(file, 2, made), taker(file, 5, taken), Source("L['h']")) is expected
+    assert not calling.makes_anew(taker(file, 2, "h = other(x)"), taker(file, 5, taken), Source("L['h']"))  # the file has changed

@@ -559,14 +559,14 @@ def called_at(line: int, code: str, source: str, rows: int, id: str, function: s
     return make.record("create_symbol", symbol, id=id)
 
 
-def with_fewer_rows_later(making: str = "h = encode(x)", taking: str = "y = step(h)", rows: int = 10) -> bytes:
-    """encode and step are compiled in turns; what step takes the second time has fewer rows than encode returned."""
+def with_fewer_rows_later(making: str = "h = encode(x)", taking: str = "y = step(h)", rows: int = 10, later: int = 7) -> bytes:
+    """encode and step are compiled in turns; what step takes the second time has fewer rows than encode returned, or ``later``."""
     made = make.trace()
-    for number, (taken, dim) in enumerate(((10, "10"), (7, "s77"))):
+    for number, (taken, dim) in enumerate(((10, "10"), (later, "s77"))):
         graph = returning(f'h: "f32[{dim}, 8][8, 1]cpu"', inputs=BATCH if number else 'L_x_: "f32[10, 8][8, 1]cpu"')
         made += called_at(3, making, "L['x']", 12, "0/1") if number else b""
         made += make.compile(f"0/{number}", make.tensor(12 if number else 10, 8), graph=graph, name="encode")
-        made += called_at(6, taking, "L['h']", 7, "1/1") if number else b""
+        made += called_at(6, taking, "L['h']", later, "1/1") if number else b""
         made += make.compile(f"1/{number}", make.tensor(taken if number else rows, 8, source="L['h']"), name="step")
         made += b"".join(make.record("aot_inference_graph", {}, "a graph", id=f"{frame}/{number}") for frame in (0, 1))
     return made
@@ -579,8 +579,9 @@ def with_fewer_rows_later(making: str = "h = encode(x)", taking: str = "y = step
         (with_fewer_rows_later(making="g = encode(x)"), ()),
         (with_fewer_rows_later(taking="y = step(h[:7])"), ()),
         (with_fewer_rows_later(rows=9), ()),
+        (with_fewer_rows_later(later=24), ()),
     ],
-    ids=["the first call took it", "another variable", "a part of it", "of other sizes"],
+    ids=["the first call took it", "another variable", "a part of it", "of other sizes", "more rows later"],
 )
 def test_what_the_first_graph_took_from_a_function_is_dynamic_there(made: bytes, expected: tuple[Mark, ...]) -> None:
     """Code in eager mode took rows out of it later: that graph serves the rest, too."""

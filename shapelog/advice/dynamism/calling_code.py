@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shapelog.advice.call_lines import caller, last_name, passed_names, root_name
+from shapelog.advice.call_lines import caller, is_computed, last_name, passed_names, root_name
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.python_files import PythonFile, is_readable, python_file
@@ -21,6 +21,7 @@ _ARGUMENT = re.compile(r"L\['(?:kwargs'\]\[')?\w+'\]")
 # The attributes, keys and items on the way to an input.
 _PATH = re.compile(r"\w+|\[(?=\d)")
 _LOOPS, _FUNCTIONS = (ast.For, ast.AsyncFor, ast.While), (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_BRANCHES = (ast.If, ast.Try, ast.Match, *_LOOPS, *_FUNCTIONS)
 # What takes an object and leaves it as it is, although nothing is done with what it returns.
 _LEAVING = frozenset(("print", "append", "extend", "add", "insert", "put", "update", "debug", "info", "log", "save", "write"))
 
@@ -52,6 +53,28 @@ class CallingCode:
         tree = self._tree_with(line) if line and argument and source != argument[0] and passed_names(taker, Source(argument[0])) else None
         in_loop = line is not None and tree is not None and isinstance(_innermost(tree, line.line, (*_LOOPS, *_FUNCTIONS)), _LOOPS)
         return in_loop and not self.changes(taker, source)
+
+    def makes_anew(self, maker: Compile, taker: Compile, source: Source) -> bool:
+        """Whether the function that calls two compiles assigns something new to the variable that held what the first one returned and
+        that is passed to the second one, ``h = h.repeat_interleave(2, 0)``, on the way from the one line to the other.
+
+        False where the file is not on this disk, or has another line there.
+        """
+        made, taken = caller(maker), caller(taker)
+        if made is None or taken is None or (made.file, made.name) != (taken.file, taken.name) or made.line >= taken.line:
+            return False
+        names, tree = passed_names(taker, source), self._tree_with(taken)
+        function = _innermost(tree, taken.line, _FUNCTIONS) if tree and names and self._tree_with(made) else None
+        if function is None:
+            return False
+        return any(
+            made.line < node.lineno < taken.line
+            and not names.isdisjoint(target.id for target in node.targets if isinstance(target, ast.Name))
+            and is_computed(node.value)
+            and not _may_be_skipped(node, function, taken.line)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign)
+        )
 
     def _effects_on(self, taker: Compile, argument: Source) -> Iterator[_Assigned]:
         """What each statement of the loop assigns of an argument."""
@@ -95,6 +118,12 @@ def _innermost(tree: ast.Module, line: int, kinds: tuple[type[ast.stmt | ast.exp
     """The innermost node of these kinds around a line."""
     around = [node for node in ast.walk(tree) if isinstance(node, kinds) and _has_line(node, line)]
     return max(around, key=lambda node: (node.lineno, node.col_offset), default=None)
+
+
+def _may_be_skipped(statement: ast.stmt, function: ast.AST, line: int) -> bool:
+    """Whether a statement is in a branch or a loop of a function that a line after it is not in."""
+    around = (node for node in ast.walk(function) if isinstance(node, _BRANCHES) and node is not function)
+    return any(_has_line(node, statement.lineno) and not _has_line(node, line) for node in around)
 
 
 def _other_statements(tree: ast.Module, line: int) -> Iterator[ast.Expr | ast.Assign]:

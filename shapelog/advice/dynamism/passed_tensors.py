@@ -1,7 +1,7 @@
 """Tensors that one compiled function returns, by themselves or in a container, and that are passed on to another one."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -145,13 +145,28 @@ class PassedTensors:
             entry, numbers = self.code.dynamic_entry_like(maker), self._outputs_taken(first, tensor, maker)
             is_each_taken = len(self._alike(first, tensor)) == len(numbers)  # no other tensor can be one of them
             one, other = (maker, first) if caller(maker) and caller(first) else (entry, taker)  # the very call that made it, if known
-            shown = link(one, other, source) if one and numbers else Link.UNKNOWN
-            is_it = shown is Link.DIRECT or (shown is Link.NAMED and (is_each_taken or self.calling.leaves(taker, source)))
+            shown = self._link(one, other, source) if one and numbers else Link.UNKNOWN
+            is_it = shown is Link.DIRECT or (
+                shown is Link.NAMED
+                and (is_each_taken or self.calling.leaves(taker, source))
+                and not self._is_larger_later(maker, changes, dim)
+            )
             if entry and is_it:
                 outputs = [output for number in numbers for output in self.outputs.outputs_of(entry)[number:][:1]]
                 marks = shared([self.outputs.marks(output.dims[dim], entry) for output in outputs if dim < len(output.dims)])
                 return Passed(self._with_origins(maker, marks), frozenset(self._needed_with(entry, marks)))
         return Passed()
+
+    def _is_larger_later(self, maker: Compile, changes: Sequence[_Change], dim: int) -> bool:
+        """Whether the function that returned it was compiled right before a tensor was taken for it that has more there than anything
+        that it returned then: code in between repeats rows, say, and did so with the first tensor as well.
+        """
+        frame = self.code.frame_of[maker]
+        return any(
+            self.code.frame_of[item] is frame and _is_larger(tensor, self.outputs.dims_by_look_of(item), dim)
+            for _, tensor, made in changes
+            for item in made[-1:]
+        )
 
     def _outputs_taken(self, compile: Compile, tensor: Input, maker: Compile) -> Sequence[int]:
         """The numbers of the outputs one of which an input may be, () where the compile takes more such inputs than there are outputs.
@@ -200,8 +215,12 @@ class PassedTensors:
         return _Through(self._only_output(makers, compile, tensor, dim), Link.UNKNOWN)
 
     def _link(self, maker: Compile, taker: Compile, source: Source) -> Link:
-        """What the lines show, and where they show nothing, the source file of a function that calls the maker and not the taker."""
+        """What the lines show; by the source file, that the variable holds another tensor by then, or, where they show nothing, what a
+        function does that calls the maker and not the taker.
+        """
         known, made, taken = link(maker, taker, source), caller(maker), caller(taker)
+        if known in (Link.NAMED, Link.UNKNOWN) and self.calling.makes_anew(maker, taker, source):
+            return Link.NONE
         is_apart = made is not None and taken is not None and (made.file, made.name) != (taken.file, taken.name)
         return Link.NONE if known is Link.UNKNOWN and is_apart and self.calling.returns_another(maker) else known
 
@@ -271,6 +290,12 @@ class PassedTensors:
             for (previous, before), (compile, tensor) in pairwise(taking)
             if before.size != tensor.size
         ]
+
+
+def _is_larger(tensor: Input, looks: Iterable[tuple[tuple[int, ...], str]], dim: int) -> bool:
+    """Whether a dim of a tensor is larger than in all outputs of its dtype that have as many dims."""
+    sizes = [size[dim] for size, dtype in looks if dtype == tensor.dtype and len(size) == len(tensor.size)]
+    return bool(sizes) and tensor.size[dim] > max(sizes)
 
 
 def _may_be_of(tensor: Input, maker: Compile) -> bool:
