@@ -149,7 +149,7 @@ class PassedTensors:
             is_it = shown is Link.DIRECT or (
                 shown is Link.NAMED
                 and (is_each_taken or self.calling.leaves(taker, source))
-                and not self._is_larger_later(maker, changes, dim)
+                and not self._is_larger_later(maker, changes)
             )
             if entry and is_it:
                 outputs = [output for number in numbers for output in self.outputs.outputs_of(entry)[number:][:1]]
@@ -157,13 +157,13 @@ class PassedTensors:
                 return Passed(self._with_origins(maker, marks), frozenset(self._needed_with(entry, marks)))
         return Passed()
 
-    def _is_larger_later(self, maker: Compile, changes: Sequence[_Change], dim: int) -> bool:
-        """Whether the function that returned it was compiled right before a tensor was taken for it that has more there than anything
+    def _is_larger_later(self, maker: Compile, changes: Sequence[_Change]) -> bool:
+        """Whether the function that returned it was compiled right before a tensor was taken for it that is larger in some dim than all
         that it returned then: code in between repeats rows, say, and did so with the first tensor as well.
         """
         frame = self.code.frame_of[maker]
         return any(
-            self.code.frame_of[item] is frame and _is_larger(tensor, self.outputs.dims_by_look_of(item), dim)
+            self.code.frame_of[item] is frame and _is_larger(tensor, self.outputs.dims_by_look_of(item))
             for _, tensor, made in changes
             for item in made[-1:]
         )
@@ -292,10 +292,10 @@ class PassedTensors:
         ]
 
 
-def _is_larger(tensor: Input, looks: Iterable[tuple[tuple[int, ...], str]], dim: int) -> bool:
-    """Whether a dim of a tensor is larger than in all outputs of its dtype that have as many dims."""
-    sizes = [size[dim] for size, dtype in looks if dtype == tensor.dtype and len(size) == len(tensor.size)]
-    return bool(sizes) and tensor.size[dim] > max(sizes)
+def _is_larger(tensor: Input, looks: Iterable[tuple[tuple[int, ...], str]]) -> bool:
+    """Whether some dim of a tensor is larger than in all outputs of its dtype that have as many dims."""
+    sizes = [size for size, dtype in looks if dtype == tensor.dtype and len(size) == len(tensor.size)]
+    return bool(sizes) and any(own > max(others) for own, *others in zip(tensor.size, *sizes, strict=True))
 
 
 def _may_be_of(tensor: Input, maker: Compile) -> bool:
