@@ -16,7 +16,7 @@ from shapelog.reading.payloads.recompile_reasons import NamedBackend, Reason, ba
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.classification.floats import is_compared_with_tensor
-from shapelog.recompiles.classification.sizes import EXPANDED, EXPANDED_IN_BACKWARD
+from shapelog.recompiles.classification.sizes import COPY_OF_ROW, EXPANDED, EXPANDED_IN_BACKWARD
 from shapelog.recompiles.classification.tensors import COPY_OF_VIEW
 from shapelog.recompiles.classify import classify
 from shapelog.recompiles.consequences.separate import separate
@@ -321,7 +321,6 @@ def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
 
 # contiguous() returns such a tensor as it is.
 _COPY = "pass a copy with the usual strides, .clone(memory_format=torch.contiguous_format), or make the tensor the same way every time"
-_COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format), or use one memory format"
 _COPY_OF_SLICE = "copy the slice with contiguous() before the call, or accept one graph for slices and one for whole tensors"
 _LAYOUT_OF_FORWARD = (
     "use one memory format in the forward pass, or accept one graph for each: "
@@ -356,7 +355,7 @@ def _layout_cause(cause: Cause, item: Violation, entry: CompileFacts, call: Comp
     is_same = layouts[0] is not None and layouts[1] is not None and layouts[0].is_in_memory_as(layouts[1])
     sentence = f"the memory layout of {name} changed (transposed, channels last, or a view){strides}"
     has_row = any(found is not None and 1 in found.sizes for found in layouts)  # a mark on it does not help
-    own_remedy = _COPY_OF_ROW if has_row else ""
+    own_remedy = COPY_OF_ROW if has_row else ""
     expanded = [found is not None and found.is_expanded for found in layouts]
     if expanded[0] != expanded[1]:
         when = "was expanded when this was compiled and is not now" if expanded[0] else "is an expanded tensor now and was not before"

@@ -21,7 +21,7 @@ from shapelog.recompiles.classification.floats import (
 from shapelog.recompiles.classification.number_operators import break_with_tensor, take_tensor
 from shapelog.recompiles.classification.pins import by_whom, remedy_of_pinned_int, specializer
 from shapelog.recompiles.classification.result import Classification, Classifier, made_outside, shown_guard
-from shapelog.recompiles.classification.sizes import LAYOUT, OWN_SYMBOLS, SLICE, unbacked
+from shapelog.recompiles.classification.sizes import COPY_OF_ROW, LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.int_usage import compares_nothing
@@ -39,6 +39,12 @@ _INT = "accept the extra graph: PyTorch always specializes on ints of 0 and 1"
 _EQUAL_OR_NOT = "make them equal in every call, or accept one graph for equal sizes and one for different ones"
 _WIDER_RANGE = "widen the range that mark_dynamic is given (min=, max=), or leave it out"
 _EXACT_SIZE = "rewrite the line that needs the exact size, or accept one graph for each"
+# A float that is computed from symbols goes to a function of ``math``, or into an operator as a number.
+_FLOAT_COMPUTED = re.compile(r".*[/*+-].* == \(?-?\d+\.\d+(?:e[+-]?\d+)?\)?")
+_AS_TENSOR = (
+    "compute it with operators on a tensor, as torch.exp(torch.tensor(...)) in place of math.exp, or outside the compiled code: as it is, "
+    "each new value needs a graph"
+)
 _COMPUTED = re.compile(r"[^=<>!%]+ == -?\d+")
 # Where in PyTorch a guard comes from, ``(_dynamo/variables/builder.py:4960 in <lambda>)``, and the file in which sizes become symbolic.
 _ORIGIN, _MAKES_SYMBOLS = re.compile(r"\((\S+):\d+ in [^()]+\)"), "_dynamo/variables/builder.py"
@@ -174,7 +180,9 @@ def _strides(guard: _Guard) -> Classification | None:
         return Classification(("SL105",), sentence, is_slice)
     follow = "follow from its sizes, and did not before" if guard.shape.parsed.is_inequality else "no longer follow from its sizes"
     tied = f"the strides of {part.tensor.display_name} {follow} ({shown_guard(guard.expression)}){seen}"
-    return Classification(("SL105",), f"{tied}: {SLICE if is_slice else LAYOUT}", is_slice)
+    tensor = guard.call.input(guard.call.described(part.tensor))
+    remedy = COPY_OF_ROW if is_slice and tensor is not None and 1 in tensor.size else ""  # contiguous() returns that as it is
+    return Classification(("SL105",), f"{tied}: {SLICE if is_slice else LAYOUT}", is_slice, remedy=remedy)
 
 
 def _equal_unbacked(guard: _Guard) -> Classification | None:
@@ -227,9 +235,16 @@ def _pin_of(guard: _Guard) -> Specialization | None:
 
 
 def _exact(guard: _Guard) -> Classification | None:
-    """An equation with a number, on a line that compares nothing: what is computed from a size has to be that, ``linspace(0, 1, n)``."""
+    """An equation with a number, on a line that compares nothing: what is computed from a size has to be that, ``linspace(0, 1, n)``, or a
+    function of Python takes a number, ``math.exp(-n / 500)``.
+    """
     place = place_of(guard.shape.comment)
-    if not (guard.sizes and _COMPUTED.fullmatch(guard.expression) and place and place.code and compares_nothing(place.code)):
+    is_alone = place is not None and place.code != "" and compares_nothing(place.code)
+    if is_alone and place and not is_library(place.file) and _FLOAT_COMPUTED.fullmatch(guard.expression):
+        what = "sizes or ints" if guard.names[1:] else "a size" if guard.sizes else "an int"
+        sentence = f"the code needs the exact number that it computes from {what}{_elsewhere(guard)}: the cache entry requires {guard.shown}"
+        return Classification(("SL201",), sentence, True, Verdict.CODE, _AS_TENSOR)
+    if not (guard.sizes and _COMPUTED.fullmatch(guard.expression) and place and is_alone):
         return None
     sentence = f"the code needs an exact size{_elsewhere(guard)}: the cache entry requires {guard.shown}"
     remedy = "" if is_library(place.file) else _EXACT_SIZE
