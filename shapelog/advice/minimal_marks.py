@@ -34,6 +34,9 @@ MARKED_ALONE = "which marks this tensor alone"
 _NOT_ALL_SEEN = "and the trace does not show everything it does with it"
 
 
+_FIX_FIRST = "fix the error and then mark it, or keep it static: torch.compile(..., dynamic=False)"
+
+
 class HarmfulMark(NamedTuple):
     """A mark that would save compiles and is not on the list, and why. ``frame`` is where it would do harm."""
 
@@ -94,7 +97,12 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
     _drop_useless(savings, replayed, version, named)
     every = frozenset(wanted.union(item.mark for item in left_out))  # a mark may help only together with others
     with_harmful = Savings(replayed, every)
-    saving = [item for item in left_out if with_harmful.lost_without([item.mark]).total > 0]
+    saving: list[HarmfulMark] = []
+    for item in reversed(left_out):  # of two that would save the same, the first
+        if with_harmful.lost_without([item.mark]).total > 0:
+            saving.insert(0, item)
+        else:
+            with_harmful.drop([item.mark])
     chosen, is_minimal = frozenset(savings.chosen), savings.steps_left > 0
     widening = {mark for mark in _widening(replayed, chosen) if harm.of(mark) is None and (version.reads_dims or not version.reads_sources)}
     if widening:  # with these, marks on what follows from them may save nothing more
@@ -257,6 +265,8 @@ class _Harm:
 
     def _of_size(self, mark: Mark) -> HarmfulMark | None:
         """Other code that has a tensor of this name puts its sizes into a string, or has an int of this name and puts that into one."""
+        if failed := self._failed_as_size(mark):
+            return failed
         helped = self._helped(mark)
         name = spelled(mark.source)
         for frame in self.index.with_int(mark.source):
@@ -277,6 +287,24 @@ class _Harm:
                 reason = f"{frame.title} formats sizes of its own {name} into a string at {where}: its graph would be lost or split in two"
                 return HarmfulMark(mark, frame, reason, self._mark_alone(mark, frame, helped))
         return self._read_back(mark, helped)
+
+    def _failed_as_size(self, mark: Mark) -> HarmfulMark | None:
+        """A compile that failed where a size of this tensor was symbolic that is so in no graph, and nothing but sizes and ints had changed.
+
+        Code that cannot do with one symbolic size may well not do with another one of the tensor.
+        """
+        for item in self.index.failed_with_symbols():
+            symbolic = self.facts.of(item.compile).symbolic
+            dims = [
+                Mark(mark.source, dim) for tensor in item.compile.inputs if tensor.source == mark.source for dim in range(len(tensor.size))
+            ]
+            new = [other for other in (mark, *dims) if not self.index.first_symbolic(item.frame, other.place, Outcome.COMPILED)]
+            failed = next((other for other in new if other.place in symbolic), None)
+            if failed and mark in new:
+                title, name = item.frame.title_of([item.compile]), f"{mark.source.display_name}.size[{failed.dim}]"
+                reason = f"compilation {item.compile.reference} of {title} failed once {name} was symbolic"
+                return HarmfulMark(mark, item.frame, reason, _FIX_FIRST)
+        return None
 
     def _read_back(self, mark: Mark, helped: list[Frame]) -> HarmfulMark | None:
         """Other code that has a tensor of this name, whose size stays, makes a tensor of the size and needs its value."""

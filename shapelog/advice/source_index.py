@@ -14,6 +14,7 @@ from shapelog.reading.payloads.guards.tree import Guard
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.recompile import Recompile
 
 
 class GuardedSize(NamedTuple):
@@ -91,6 +92,21 @@ class SourceIndex:
                     found.setdefault((compile.outcome, place), compile)
             self._symbolic[frame] = found
         return self._symbolic[frame].get((outcome, source))
+
+    def failed_with_symbols(self) -> list[Recompile]:
+        """The compiles that failed where sizes and ints alone differed from an earlier entry. Errors that the code raises do not count."""
+        return self._failed
+
+    @cached_property
+    def _failed(self) -> list[Recompile]:
+        return [
+            item
+            for item in self._explained.recompiles
+            if item.compile.outcome is Outcome.FAILED
+            and item.causes
+            and all(cause.size_related for cause in item.causes)
+            and not (item.compile.is_forbidden or item.compile.failure.is_raised_by_code)
+        ]
 
     def with_guarded_size(self, key: Key) -> list[GuardedSize]:
         """Those whose first compile has a guard on this size, with the guard."""

@@ -147,9 +147,7 @@ class PassedTensors:
             one, other = (maker, first) if caller(maker) and caller(first) else (entry, taker)  # the very call that made it, if known
             shown = self._link(one, other, source) if one and numbers else Link.UNKNOWN
             is_it = shown is Link.DIRECT or (
-                shown is Link.NAMED
-                and (is_each_taken or self.calling.leaves(taker, source))
-                and not self._is_larger_later(maker, changes)
+                shown is Link.NAMED and (is_each_taken or self.calling.leaves(taker, source)) and not self._is_larger_later(maker, changes)
             )
             if entry and is_it:
                 outputs = [output for number in numbers for output in self.outputs.outputs_of(entry)[number:][:1]]

@@ -242,7 +242,9 @@ def _exact(guard: _Guard) -> Classification | None:
     is_alone = place is not None and place.code != "" and compares_nothing(place.code)
     if is_alone and place and not is_library(place.file) and _FLOAT_COMPUTED.fullmatch(guard.expression):
         what = "sizes or ints" if guard.names[1:] else "a size" if guard.sizes else "an int"
-        sentence = f"the code needs the exact number that it computes from {what}{_elsewhere(guard)}: the cache entry requires {guard.shown}"
+        sentence = (
+            f"the code needs the exact number that it computes from {what}{_elsewhere(guard)}: the cache entry requires {guard.shown}"
+        )
         return Classification(("SL201",), sentence, True, Verdict.CODE, _AS_TENSOR)
     if not (guard.sizes and _COMPUTED.fullmatch(guard.expression) and place and is_alone):
         return None
