@@ -1,5 +1,7 @@
 """Marks that would do harm are left out, with the reason and what to do instead; and of the others only those that earn something."""
 
+from typing import Any
+
 import make
 import pytest
 from make import compile as compiled
@@ -328,6 +330,25 @@ def test_what_failed_as_a_symbol_and_compiled_as_a_constant_of_the_same_value_is
     made += compiled("0/3", tensor(10, 8), symbols=(("s1", value, "L['k']"),), **make.FAILED)
     found = chosen(made)
     assert (found.marks, len(found.left_out)) == ((frozenset(), 1) if is_harm else ({K}, 0))
+
+
+def failed_with_rows(**more: Any) -> bytes:
+    """Sizes 10 and 12, each static; then a failure where the rows are symbolic."""
+    symbols = (("s1", "14", "L['x'].size()[0]"),)
+    return trace(static_sizes(10, 12), compiled("0/2", tensor(14, 8), symbols=symbols, **{**make.FAILED, **more}))
+
+
+def test_a_size_whose_symbolic_compile_failed_is_left_out() -> None:
+    item = left_out(failed_with_rows())
+    assert item.reason == "compilation 0/2 of f failed once x.size[0] was symbolic"
+    assert item.remedy == "fix the error and then mark it, or keep it static: torch.compile(..., dynamic=False)"
+
+
+def test_a_size_that_is_symbolic_in_a_graph_is_none_to_leave_out() -> None:
+    dynamic = make.dynamic_size("0/3", 16, "2 <= L['x'].size()[0]")
+    assert chosen(failed_with_rows() + dynamic).left_out == ()
+    reason = f'Observed exception\n\nfrom user code:\n   File "{make.MODEL}", line 6, in f\n    raise ValueError("odd")\n'
+    assert chosen(failed_with_rows(fail_reason=reason)).left_out == ()  # nor one for which the code itself raises
 
 
 def test_an_error_that_the_code_raises_itself_is_no_failure_of_a_symbol() -> None:
