@@ -56,6 +56,7 @@ def _surety(found: Verification) -> str:
 
 def _totals(page: TextPage, found: Verification) -> None:
     advice, now = found.advice, found.comparison.now
+    hits = max(0, advice.before.limit_hits - advice.after.limit_hits) if advice.after.may_reach_limit else 0  # as many as before
     rows: list[tuple[Cell | Text, ...]] = [
         (
             "compilations",
@@ -63,7 +64,12 @@ def _totals(page: TextPage, found: Verification) -> None:
             _range(advice.after.compiles, found.more),
             _measured(now.compiles, 0 <= now.compiles - advice.after.compiles <= advice.after.at_most - advice.after.total),
         ),
-        ("limit hits", advice.before.limit_hits, advice.after.limit_hits, "?" if now.limit_hits is None else now.limit_hits),
+        (
+            "limit hits",
+            advice.before.limit_hits,
+            _range(advice.after.limit_hits, hits),
+            "?" if now.limit_hits is None else now.limit_hits,
+        ),
         (
             "compile time",
             str(advice.before.seconds),
