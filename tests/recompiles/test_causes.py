@@ -2225,12 +2225,19 @@ def test_what_became_one_or_two_is_named(guards: tuple[str, ...], reason: str, s
         ("l_x_ * item", Verdict.CODE),
         ("torch.clamp(l_x_, min = item)", Verdict.CODE),
         ("torch.add(l_x_, l_x_, alpha = other)", Verdict.CODE),
+        ("torch.add(l_x_, l_x_, alpha = scaled)", Verdict.JUSTIFIED),
+        ("l_x_ * scaled", Verdict.CODE),
     ],
 )
 def test_a_float_that_an_operator_takes_as_a_number_is_not_wrapped_in_a_tensor(use: str, verdict: Verdict) -> None:
     trees = [guard_tree(tensor_match(), equals_match("L['s']", value, "float")) for value in (0.1, 0.2)]
     graph = graph_text(
-        INPUT, "l_s_ = L_s_", 'item: "Sym(zf72)" = l_s_.item();  l_s_ = None', f'y: "f32[10, 8][8, 1]cpu" = {use}', "return (y,)"
+        INPUT,
+        "l_s_ = L_s_",
+        'item: "Sym(zf72)" = l_s_.item();  l_s_ = None',
+        'scaled: "Sym(0.5*zf72)" = item * 0.5',
+        f'y: "f32[10, 8][8, 1]cpu" = {use}',
+        "return (y,)",
     )
     made = trace(compiled("0/0", tensor(10, 8), guards=trees[0]), compiled("0/1", tensor(10, 8), guards=trees[1], graph=graph))
     assert (only(made).verdict, only(made).own_remedy.startswith("accept one more graph")) == (verdict, verdict is Verdict.JUSTIFIED)
@@ -4316,6 +4323,23 @@ def test_a_float_that_is_rounded_is_known_by_the_line_of_its_symbol(is_guard_of_
     cause = only(made)
     assert "the code makes an int of" in cause.sentence
     assert (cause.codes, cause.verdict) == (("SL312",), Verdict.JUSTIFIED)
+
+
+@pytest.mark.parametrize(
+    ("code", "is_converted"),
+    [("max_norm = float(max_norm)", True), ("x = x * float(len(xs))", False), ("x = x.float() * t", False), ("y = x * t", False)],
+)
+def test_a_float_that_a_line_converts_stays_a_number(code: str, is_converted: bool) -> None:
+    """``clip_grad_norm_`` does that: a tensor would break the graph there."""
+    stack = [{"filename": 0, "line": 157, "name": "f", "loc": code}]
+    made = trace()
+    for number, value in enumerate(("0.5", "0.75")):
+        guards = guard_tree(tensor_match(), guard_manager("L['t']", f"EQUALS_MATCH: L['t'] == {value}", type="float"))
+        symbol = {"symbol": "zf1", "val": value, "vr": "[-oo, oo]", "source": "L['t']", "user_stack": stack, "stack": []}
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards) + make.record("create_symbol", symbol, id=f"0/{number}")
+    cause = only(made)
+    assert ("makes a Python float of it" in cause.sentence) is is_converted
+    assert (cause.verdict is Verdict.JUSTIFIED) is is_converted
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from shapelog.recompiles.classification.result import Classification, code_of, l
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.rules import Verdict
+from shapelog.text import file_name
 
 _FLOAT_OF_OPERATOR = "let the operator {operator} take it as a tensor, or accept one graph per value"
 _CUSTOM_OPERATOR = re.compile(r"\btorch\.ops\.((?!aten\b|prims\b|higher_order\b)\w+)\.(\w+)[\w.]*\((.*)\)")
@@ -33,7 +34,9 @@ _TENSOR_RATE = "pass the optimizer a tensor as its learning rate, lr=torch.tenso
 _PINNED_FLOAT = "rewrite the line that needs the exact value of {name}, or accept one graph per value"
 NUMBER_ALONE = "accept one graph per value: the operator that receives it does not accept a tensor in place of the float"
 _PINNED_BY_LIBRARY = "a library needs the exact float: accept one graph per value"
-_LONGEST_ARGUMENT = 500
+_LONGEST_ARGUMENT, _LONGEST_CALL = 500, 60
+_TO_FLOAT = re.compile(r"(?<![\w.])float\([A-Za-z_]\w*\)")
+_EACH_VALUE = "accept one graph per value, or keep this call out of the compiled code"
 # Of a float alone: ``torch.round`` and the methods of a tensor return tensors.
 _ROUNDING = re.compile(r"(?<![\w.])(?:math\.)?(?:int|round|floor|ceil|trunc)\(")
 # Where Dynamo decides which way a branch goes: by a comparison, or by whether the float itself is zero.
@@ -59,6 +62,10 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         is_dynamic = pin is None and item.source.canonical in call.symbolic_floats
         remedy = _ONE_MORE_GRAPH if is_dynamic else remedy_of_pinned_float(name, _file_of(place.file if place else "", call))
         return Classification(("SL312",), rounded, False, Verdict.JUSTIFIED, remedy)
+    if converted := _converted_at(item.source, pin, call):
+        is_dynamic = pin is None and item.source.canonical in call.symbolic_floats
+        words = f"{sentence}; {converted} makes a Python float of it, at which a tensor would break the graph"
+        return Classification(("SL312",), words, False, Verdict.JUSTIFIED, _ONE_MORE_GRAPH if is_dynamic else _EACH_VALUE)
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
         constant = f"{sentence}; PyTorch could not turn it into a tensor, so its value became a constant"
         remedy = outside or _remedy_of_group(item.source, call.code_file)
@@ -93,6 +100,14 @@ def lines_with(source: Source, pin: Specialization | None, known: CompileFacts) 
     symbol = known.symbols_by_source.get(source)
     stack = pin.user_stack if pin and pin.user_stack.frames else symbol.user_stack if symbol else None
     return list(reversed(stack.frames)) if stack else []
+
+
+def _converted_at(source: Source, pin: Specialization | None, call: CompileFacts) -> str:
+    """The line that passes a float to ``float()``, as ``torch.nn.utils.clip_grad_norm_`` does; "" for any other first use."""
+    for line in lines_with(source, pin, call)[:1]:
+        if _TO_FLOAT.search(line.code):
+            return f"{file_name(line.file)}:{line.line} ({line.code.strip()[:_LONGEST_CALL]})"
+    return ""
 
 
 def _file_of(shortened: str, call: CompileFacts) -> str:
