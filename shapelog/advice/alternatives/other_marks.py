@@ -1,8 +1,9 @@
 """Other ways to mark what varies."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, is_argument, specialized
+from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark, entries, pattern
 from shapelog.advice.remedies import marks_act_on, takes_another_path
@@ -30,6 +31,7 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
             found.setdefault(Mark(cause.source, cause.prop.dim), item.frame)
         elif part is not None and part.is_size:
             found.setdefault(Mark(part.tensor, part.dim), item.frame)
+    found |= {mark: item.frame for item, _ in context.with_code("SL104") for mark in _equal_to(item, found)}
     found = {mark: frame for mark, frame in found.items() if not mark.source.is_registered}
     if not found or not context.version.at_least(6):
         return
@@ -57,6 +59,13 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
             "Under Inductor, squeeze() keeps a dimension of size 1."
         ),
     )
+
+
+def _equal_to(item: Recompile, marks: Container[Mark]) -> Iterator[Mark]:
+    """Further sizes that the code needs equal to one of these, which a backed one would fix."""
+    for compile in (item.nearest, item.compile):
+        equal = equal_sizes(compile, by_code=True) if compile else {}
+        yield from (other for mark, others in equal.items() if mark in marks for other in sorted(others))
 
 
 def _only_sizes_differ(item: Recompile) -> bool:

@@ -8,7 +8,7 @@ from shapelog.advice.marks import Mark, mark_at
 from shapelog.model.compile import Outcome
 from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import VALUE, size
-from shapelog.rules import Verdict
+from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import some
 
 _DEFAULT_LIMIT = 8
@@ -85,7 +85,10 @@ def parameters(context: AdviceContext) -> Iterator[Alternative]:
 
 
 def module_ints(context: AdviceContext) -> Iterator[Alternative]:
-    found = [cause.source.display_name for _, cause in context.with_code("SL315")]
+    """An int whose exact value the code needs stays static in any case."""
+    named = context.with_code("SL315")
+    free = (cause for item, cause in named if not any_blocks_marking(filter(None, (*cause.codes, item.blocking_rule))))
+    found = [cause.source.display_name for cause in free]
     if found and context.version.at_least(8):
         yield Alternative(
             tool="allow_unspec_int_on_nn_module",
