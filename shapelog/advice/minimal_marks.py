@@ -289,7 +289,7 @@ class _Harm:
         return self._read_back(mark, helped)
 
     def _failed_as_size(self, mark: Mark) -> HarmfulMark | None:
-        """A compile that failed where a size of this tensor was symbolic that is so in no graph, and nothing but sizes and ints had changed.
+        """A compile that failed where a size of this tensor was symbolic that is so in no graph, while sizes and ints alone had changed.
 
         Code that cannot do with one symbolic size may well not do with another one of the tensor.
         """

@@ -19,12 +19,12 @@ _ESCAPED, _ESCAPE = re.compile(r'\\(?=[\\"$\n]|$)|["$]'), r"\\\g<0>"
 
 def as_shell(advice: Advice) -> str:
     """An ``export`` line that any POSIX shell, and fish, takes back to exactly the value, pasted or evaluated; "" when nothing helps."""
-    return _exported(advice.env) if advice.env else ""
+    return exported(advice.env) if advice.env else ""
 
 
 def as_short_shell(advice: Advice) -> str:
     """The same for people, with expressions in a list that is long; "" where it is not, or has none."""
-    return _exported(",".join(advice.short_entries)) if advice.short_entries else ""
+    return exported(",".join(advice.short_entries)) if advice.short_entries else ""
 
 
 def shown_shell(advice: Advice) -> str:
@@ -41,7 +41,8 @@ def why_short(advice: Advice) -> str:
     return f"{every}; those with backslashes are regular expressions: keep them as they are"
 
 
-def _exported(value: str) -> str:
+def exported(value: str) -> str:
+    """The ``export`` line for a value of the list."""
     return f"export {VARIABLE}={_quoted(value)}"
 
 

@@ -146,7 +146,7 @@ class Remedies:
             cause for cause in causes[1:] if cause.verdict is Verdict.CODE and not cause.size_related and not _goes_with(causes[0], cause)
         )
         also = dict.fromkeys(self.of((item,), (cause,)).text for cause in needed)
-        sizes = [cause for cause in causes[1:] if _is_marked_itself(cause) and not self._left_out.for_cause(cause)]
+        sizes = [cause for cause in causes[1:] if is_marked_itself(cause) and not self._left_out.for_cause(cause)]
         is_listed = all(cause.axis in self._by_name for cause in sizes)
         marks = self._to_mark(sizes, with_entries=not is_listed) if _MARKS not in text else ""
         return "; and ".join(filter(None, [text, *[other for other in also if other != text][:1], marks]))
@@ -155,7 +155,7 @@ class Remedies:
         """All that varied in a call of which there is no graph, where several marks are all that it takes; "" for any other."""
         if item.verdict not in _WITHOUT_GRAPH or not causes[1:] or is_of_oldest_alone(item.compile):
             return ""
-        is_enough = all(_is_marked_itself(cause) and not self._left_out.for_cause(cause) for cause in causes)
+        is_enough = all(is_marked_itself(cause) and not self._left_out.for_cause(cause) for cause in causes)
         return self._to_mark(causes) if is_enough and not any(_unless_none(item, cause) for cause in causes) else ""
 
     def of(self, recompiles: Sequence[Recompile], causes: Sequence[Cause]) -> Remedy:
@@ -268,14 +268,14 @@ class Remedies:
         instead = next((item.remedy for item in map(self._left_out.for_cause, causes) if item), "")
         unlisted = [cause for cause, found in zip(causes, named, strict=True) if not found]
         of_forward = MARK_FORWARD if suggestions and any(cause.own_remedy == MARK_FORWARD for cause in unlisted) else ""
-        others = [cause for cause in unlisted if instead.endswith(MARKED_ALONE) and _is_marked_itself(cause)]
+        others = [cause for cause in unlisted if instead.endswith(MARKED_ALONE) and is_marked_itself(cause)]
         others = [cause for cause in others if not self._left_out.for_cause(cause)]
         listed = _what_to_set(list(suggestions.values())) if suggestions else ""
         return "; and ".join(filter(None, (instead, self._to_mark(others, ", too"), of_forward, listed)))
 
     def _to_mark(self, causes: Sequence[Cause], more: str = "", with_entries: bool = True) -> str:
         """Marks on all of this, and the entries for them, whether the list for this trace has these or not."""
-        subjects = [*(f"the int {cause.source.display_name}" for cause in causes if cause.is_int), *_sizes_of(causes)]
+        subjects = sizes_and_ints(causes)
         listed = entries(map(mark_for, causes), self._version) if with_entries else ()
         return f"mark {enumerated(subjects)} as dynamic{more}{f': {_to_add(listed)}' if listed else ''}" if subjects else ""
 
@@ -417,7 +417,14 @@ def marks_act_on(cause: Cause) -> bool:
     return cause.size_related and cause.rule.markable and not any_blocks_marking(cause.codes) and not cause.own_verdict
 
 
-def _is_marked_itself(cause: Cause) -> bool:
+def sizes_and_ints(causes: Iterable[Cause]) -> list[str]:
+    """What these causes are about, as far as it is sizes and ints: ``the int k``, ``dims 2 and 3 of x``."""
+    found = list(causes)
+    ints = dict.fromkeys(f"the int {cause.source.display_name}" for cause in found if cause.is_int)
+    return [*ints, *_sizes_of(found)]
+
+
+def is_marked_itself(cause: Cause) -> bool:
     """Whether it is about a size or an int that has a name, and a mark on that is all it needs."""
     return marks_act_on(cause) and (cause.prop.kind is Kind.SIZE or (cause.is_int and not cause.source.is_unnamed))
 

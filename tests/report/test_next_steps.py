@@ -350,7 +350,8 @@ def test_before_torch_2_7_an_int_is_to_blame_for_what_a_size_came_with() -> None
     report = report_of("real/2.6/w_kill.log.gz")
     change = [step for step in steps_of(report) if step.kind is StepKind.CODE]
     assert [step.title.partition(": ")[0] for step in change] == ["<lambda> (i)"]
-    assert change[0].title.endswith("; also mark the sizes that changed")
+    assert change[0].title.endswith("; also mark dim 0 of x")
+    assert change[0].text == ()
 
 
 def test_sizes_that_a_remedy_names_are_not_to_be_marked_twice() -> None:
@@ -367,7 +368,8 @@ def test_strides_that_a_mark_removes_are_not_to_blame_where_code_has_to_change()
         made += make.compile(f"0/{number}", make.tensor(8, width, stride=(width + 1, 1)), guards=guards)
     (step,) = [step for step in steps_of(make.report(made)) if step.kind is StepKind.CODE]
     assert step.title.startswith("f (scale): wrap the float in a tensor")
-    assert step.title.endswith("; also mark the sizes that changed")
+    assert step.title.endswith("; also mark dim 1 of x")
+    assert step.text == ("""export TORCH_COMPILE_DYNAMIC_SOURCES="L['x']:1\"""",)  # the list alone has nothing that helps
 
 
 @pytest.mark.parametrize(("is_inside", "saved"), [(True, 2), (False, 0)])

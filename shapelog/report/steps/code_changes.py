@@ -1,11 +1,16 @@
 """Steps that change the code, or what is set up before it, so that it is not recompiled."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from shapelog.advice.call_lines import caller
 from shapelog.advice.compile_seconds import Seconds
+from shapelog.advice.marks import entries
+from shapelog.advice.minimal_marks import HarmfulMarks, mark_for
+from shapelog.advice.paste_formats import exported
+from shapelog.advice.remedies import is_marked_itself, sizes_and_ints
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.reading.payloads.guards.expressions import integer
@@ -29,7 +34,7 @@ from shapelog.report.steps.step import (
 )
 from shapelog.report.weighted import WeightedCompile
 from shapelog.rules import RULES
-from shapelog.text import file_name, shorten, some
+from shapelog.text import enumerated, file_name, shorten, some
 
 # What is one thing by itself; other items of a list, say, come with another length.
 _SINGLE = (Kind.VALUE, Kind.STRIDE)
@@ -84,18 +89,44 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     changed = some(subjects, _NAMED) if kind is StepKind.CODE else ""
     where = f", called in library code ({passed_at})" if passed_at else f", a buffer of a library ({kept_in})" if kept_in else ""
     subject = f"{subject_of_alerts(alerts)}{f' ({changed})' if changed else ''}{where}"
-    sizes = any(cause.is_size for item in own.values() for cause in run.recompiles[item.compile].causes)
     change = _what_to_change(alerts)
-    marks_too = "; also mark the sizes that changed" if sizes and not alone and _AND_MARK not in change else ""
+    marks = _marks_too(run, own) if _AND_MARK not in change else _NO_MARKS
     step = step_of(
         kind=kind,
-        title=f"{subject}: {change}{marks_too}",
+        title=f"{subject}: {change}{marks.words}",
         alerts=alerts,
         saving=saving,
         stake=middle(saved),
         confidence=confidence,
+        text=marks.lines,
     )
     return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
+
+
+class _MarksToo(NamedTuple):
+    """What has to be marked for a change of the code to save anything, as the end of a sentence, and the list with what it lacks."""
+
+    words: str = ""
+    lines: tuple[str, ...] = ()
+
+
+_NO_MARKS = _MarksToo()
+
+
+def _marks_too(run: StepSources, compiles: Iterable[Compile]) -> _MarksToo:
+    """The sizes and ints that changed in the same recompilations, but for those whose marks would do harm."""
+    advice = run.report.advice
+    left_out = HarmfulMarks(advice.left_out if advice else ())
+    changed = (cause for compile in compiles for cause in run.recompiles[compile].causes)
+    causes = [cause for cause in changed if is_marked_itself(cause) and not left_out.for_cause(cause)]
+    subjects = sizes_and_ints(causes)
+    if advice is None or not subjects:
+        return _NO_MARKS
+    named = subjects if len(subjects) <= _NAMED else [subjects[0], f"{len(subjects) - 1} more inputs"]
+    listed = {mark for item in advice.suggestions for mark in item.marks}
+    missing = entries([mark for mark in map(mark_for, causes) if mark not in listed], run.report.trace.version)
+    lines = (exported(",".join(dict.fromkeys((*advice.entries, *missing)))),) if missing else ()
+    return _MarksToo(f"; also mark {enumerated(named)}", lines)
 
 
 def _repeated(run: StepSources, alerts: Sequence[Alert]) -> Iterator[WeightedCompile]:
