@@ -923,3 +923,25 @@ def test_marks_that_remove_more_than_recompilations_explain_the_difference(name:
 def test_a_step_about_a_compile_cache_names_the_line_of_its_code() -> None:
     (step,) = [step for step in steps_of(report_of("real/2.13/cache_not_saved.log.gz")) if step.kind is StepKind.CACHE]
     assert [str(place.line) for place in step.places] == ["/srv/ml/caches.py:76"]
+
+
+@pytest.mark.parametrize(
+    ("file", "later", "is_named"),
+    [
+        ("/opt/venv/lib/python3.11/site-packages/transformers/hooks.py", "", True),
+        ("/opt/venv/lib/python3.11/site-packages/transformers/hooks.py", "0/1", False),
+        ("/srv/app/hooks.py", "", False),
+    ],
+    ids=["in the first compile alone", "in the second one as well", "in code of the user"],
+)
+def test_what_breaks_the_graph_of_the_first_call_alone_is_done_before(file: str, later: str, is_named: bool) -> None:
+    text = f"Graph break in user code at {file}:7\nGraph Break Reason: a lock\n  Hint: Avoid it.\nUser code traceback:\n"
+    text += f'  File "{make.MODEL}", line 79, in f\n    y = model(x)\n  File "{file}", line 7, in install\n    with lock:\n'
+    made = make.trace()
+    for number, rows in enumerate((10, 12)):
+        label = f"0/{number}"
+        made += make.artifact("dynamo_graph_break_reason", text, id=label) if label in ("0/0", later) else b""
+        made += make.compile(label, make.tensor(rows, 8))
+    made += make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_79")
+    step = next(step for step in steps_of(make.report(made)) if step.kind is StepKind.GRAPH_BREAK)
+    assert step.hints[0].startswith("if only the first call comes here" if is_named else "Avoid it")

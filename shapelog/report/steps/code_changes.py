@@ -42,6 +42,7 @@ _KEYS = RULES["SL314"]
 # What a copy of a tensor changes.
 _COPIED = (RULES["SL105"], RULES["SL303"])
 _AND_MARK = ", and mark "  # a remedy that names the sizes itself
+_LONGEST_LINE = 2000  # a longer one is hard to copy from a terminal
 # How many of the properties that changed a title names, and how much of each.
 _NAMED, _LONGEST_NAME = 2, 40
 
@@ -125,8 +126,8 @@ def _marks_too(run: StepSources, compiles: Iterable[Compile]) -> _MarksToo:
     named = subjects if len(subjects) <= _NAMED else [subjects[0], f"{len(subjects) - 1} more inputs"]
     listed = {mark for item in advice.suggestions for mark in item.marks}
     missing = entries([mark for mark in map(mark_for, causes) if mark not in listed], run.report.trace.version)
-    lines = (exported(",".join(dict.fromkeys((*advice.entries, *missing)))),) if missing else ()
-    return _MarksToo(f"; also mark {enumerated(named)}", lines)
+    line = exported(",".join(dict.fromkeys((*advice.entries, *missing)))) if missing else ""
+    return _MarksToo(f"; also mark {enumerated(named)}", (line,) if 0 < len(line) <= _LONGEST_LINE else ())
 
 
 def _repeated(run: StepSources, alerts: Sequence[Alert]) -> Iterator[WeightedCompile]:

@@ -41,6 +41,9 @@ _AT_ADDRESS = re.compile(r" at 0x[0-9a-f]{1,16}(?=>)")
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
 _SHORTEST_SENTENCE = 20
+_FIRST_CALL = (
+    "if only the first call comes here, as where a library installs hooks, make one call in eager mode before those of compiled code"
+)
 # Of an error in a title.
 _LONGEST_ERROR = 80
 
@@ -87,7 +90,21 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
     elif generated and not settings:
         confidence = Confidence("low", "code that a library generates while the program runs has no line to change")
     step = step_of(kind=StepKind.GRAPH_BREAK, title=title, alerts=found, saving=saving, stake=stake, confidence=confidence, text=settings)
-    return replace(step, hints=tuple(dict.fromkeys(_hints(alerts))))  # what a failure has besides is no way to remove the break
+    is_set_up = not settings and bool(_line_of_library(first)) and _is_in_first_call(alerts)
+    return replace(
+        step, hints=(*[_FIRST_CALL] * is_set_up, *dict.fromkeys(_hints(alerts)))
+    )  # what a failure has besides is no way to remove the break
+
+
+def _is_in_first_call(alerts: Sequence[Alert]) -> bool:
+    """Whether the first compile of each function is the only one whose graph breaks there, and some were compiled again.
+
+    So it is where a library sets up in the first call what it needs in all: transformers installs hooks then, under a lock.
+    """
+    own = {item.frame: item.compile for alert in alerts for item in alert.occurrences}
+    number = sum(len(alert.occurrences) for alert in alerts)
+    is_first = all(compile is frame.compiles[0] for frame, compile in own.items())
+    return len(own) == number and is_first and any(len(frame.entries) > 1 for frame in own)
 
 
 def _title_of(alert: Alert) -> str:
