@@ -59,7 +59,7 @@ _GENERAL_HINT = re.compile(
     r"(?:If it is a Python builtin, p|P)lease (?:report|file) an issue|This is likely to be a Dynamo bug"
     r"|This graph break (?:may|is)|It may be possible to write Dynamo"
     r"|Report an issue to the backend compiler repo|Your code may result in an error|Dynamo has detected"
-    r"|Consider using data-dependent friendly APIs"
+    r"|Consider using data-dependent friendly APIs|If the HOP is activation checkpointing"
 )
 # A call of a builtin with a symbolic int or float: Dynamo moves none of these to the end of the graph (can_reorder_logs).
 _SYMBOLIC_ARGUMENT = re.compile(r"builtin \S+ \[.*\bSymNodeVariable\b")

@@ -112,6 +112,25 @@ _OF_ERROR = (
         "pass both min= and max= to mark_dynamic, or neither: PyTorch cannot make a range of one of them",
     ),
     (r"Expecting `args` to be a tuple", "pass the inputs as a tuple, even if there is one: (x,)"),
+    (
+        r"does not have a meta kernel that supports dynamic output shapes",
+        "move this operator out of the compiled code: PyTorch cannot trace it with its setting for sizes that depend on data, either",
+    ),
+    (r"HOP: improper args/kwargs", "pass this operator the arguments that the error names"),
+    (r"__metadata_guard__` must ", "define __metadata_guard__ of this tensor subclass as the error states"),
+    (
+        r"HOP: Unsafe side effect",
+        "return this value from the function that the operator takes (the body of torch.cond, what is checkpointed), and assign it outside",
+    ),
+    (r"Unsupported functorch tracing attempt", "compile the transformed function as a whole, torch.compile(torch.func.grad(f))"),
+    (
+        r"Getting an inplace view on a graph input is not supported",
+        "use the operator without the underscore, x = x.transpose(...), in place of the one that changes its input",
+    ),
+    (
+        r"does not yet handle non-differentiable view input mutations",
+        "clone() the input before the call, or do not write into a view of it",
+    ),
 )
 _KNOWN = tuple((re.compile(words), remedy) for words, remedy in _OF_ERROR)
 # CUDA graphs keep what they need for each thread apart (``get_obj`` in ``torch/_inductor/cudagraph_trees.py``).

@@ -231,6 +231,9 @@ _NOT_INSTALLED = (
 # A guard that could not be made, without the exception that follows; and one that rejects its own call, without that guard.
 _GUARD_ALONE = re.compile(r"\(SHAPE_ENV\)$|^error while creating a guard\b[^:]*$")
 _REJECTS_OWN_CALL = re.compile(r"^(?:\w+: )?Guard failed on the same frame\b")
+# An exception of Python's that the traced line raised, ``a, b = 1``.
+_OBSERVED = re.compile(r"Observed exception: \w+(?:Error|Exception)\b")
+_IN_EAGER_TOO = "most likely this line raises without torch.compile as well: fix it, or what it is given"
 _OF_BACKEND = frozenset((THE_BACKEND, "code generation", "Inductor", "AOTAutograd"))
 _AOT_EAGER = re.compile(r"backend='aot_eager|Backend compiler `aot_eager")
 _BREAK_OF_BACKEND = "Backend compiler exception"
@@ -318,7 +321,9 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
         return _about_data(message)
     if is_own_init(message):
         return _CREATE_BEFORE
-    return _OWN_ERROR if message.is_raised_by_code else _by_words(message, reason)
+    if message.is_raised_by_code:
+        return _OWN_ERROR
+    return _by_words(message, reason) or (_IN_EAGER_TOO if _OBSERVED.match(message.title) and message.stack else "")
 
 
 def _about_data(message: CompilerMessage) -> str:
@@ -357,7 +362,8 @@ def _about_exceptions(compile: Compile) -> str:
     """
     if any(item.type == "DynamicOutputShapeException" for item in compile.exceptions):
         return _SIZE_OF_DATA
-    is_own = compile.metrics.fail_type == _OF_ANY_BACKEND and stage(compile) == THE_BACKEND
+    is_of_backend = compile.metrics.fail_type == _OF_ANY_BACKEND or compile.metrics.fail_reason.startswith(_BREAK_OF_BACKEND)
+    is_own = is_of_backend and stage(compile) == THE_BACKEND
     innermost = [item.stack[-1] for item in compile.exceptions if item.stack] if is_own else []
     own = [line for line in innermost if not is_library(line.file)]
     return f"fix this backend, which raises the error at {file_name(own[0].file)}:{own[0].line}" if own else ""

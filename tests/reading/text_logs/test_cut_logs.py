@@ -998,7 +998,7 @@ def test_code_without_a_name_is_left_out_of_sentences(tmp_path: Path) -> None:
     shown = terminal(f"{head}Graph break in user code at /srv/model.py:102\n{head}Graph Break Reason: Data dependent operator\n", tmp_path)
     assert "graph break (once): Data dependent operator --> /srv/model.py:102" in shown
     shown = terminal("torch._dynamo.exc.FailOnRecompileLimitHit: Hard failure due to fullgraph=True\n", tmp_path)
-    assert "1. Stay below the recompile limit: record again with TORCH_LOGS=recompiles, which shows the causes" in shown
+    assert "1. Stay below the recompile limit: find the causes of the recompilations with TORCH_LOGS=recompiles" in shown
     assert "Summary: 1 compilation refused: recompile limit reached" in shown
 
 
@@ -1025,7 +1025,7 @@ def test_functions_at_the_limit_for_other_reasons_are_not_given_the_remedy_of_on
 def test_a_function_at_the_limit_without_a_reason_leaves_the_others_their_remedy(tmp_path: Path) -> None:
     shown = terminal(OLD_LIMITS, tmp_path)
     assert "1. Keep fold below the recompile limit: keep the length fixed" in shown
-    assert "2. Keep scale below the recompile limit: record again with TORCH_LOGS=recompiles" in shown
+    assert "2. Keep scale below the recompile limit: find the causes of the recompilations with TORCH_LOGS=recompiles" in shown
 
 
 @pytest.mark.parametrize(
@@ -1321,7 +1321,7 @@ def test_a_limit_without_its_last_lines_asks_for_these(lines: int, tmp_path: Pat
     text = "".join(f"{front}{line}\n" for line in warning[:lines])
     (finding,) = report_of(text, tmp_path).findings
     assert finding.notes == (("the last reason is in the log lines below this warning, which are not in this text",) if lines < 3 else ())
-    assert finding.remedy.startswith("record again with TORCH_LOGS=recompiles")
+    assert finding.remedy.startswith("find the causes of the recompilations with TORCH_LOGS=recompiles")
 
 
 def test_a_recompilation_of_one_rank_has_the_function_that_another_names(tmp_path: Path) -> None:

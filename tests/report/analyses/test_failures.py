@@ -60,7 +60,25 @@ def test_what_breaks_the_graph_of_an_operator_that_takes_functions_is_the_failur
     )
     finding = failed("UncapturedHigherOrderOpError", reason)
     assert finding.sentence == "f failed to compile in Dynamo (tracing an operator that takes functions): HOP: Unsafe side effect"
-    assert finding.own_remedy.endswith("torch.compiler.disable does not help in them")
+    assert finding.own_remedy.startswith("return this value from the function that the operator takes")
+    other = failed("UncapturedHigherOrderOpError", reason.replace("HOP: Unsafe side effect", "A graph break"))
+    assert other.own_remedy.endswith("torch.compiler.disable does not help in them")
+
+
+@pytest.mark.parametrize(
+    ("title", "code", "begins"),
+    [
+        ("Observed exception: ValueError: not enough values to unpack", "a, b = [1]", "most likely this line raises without torch.compile"),
+        ("Observed exception: ValueError: odd", 'raise ValueError("odd")', "check this before the compiled call"),
+        ("Dynamic shape operator (no meta kernel)", "torch.linalg.lstsq(a, b)", "move this operator out of the compiled code"),
+        ("Unsupported functorch tracing attempt", "torch.func.grad(f)(x)", "compile the transformed function as a whole"),
+    ],
+)
+def test_what_pytorch_met_has_a_remedy_of_its_own(title: str, code: str, begins: str) -> None:
+    reason = f"{title}\n  Explanation: Operator `op` does not have a meta kernel that supports dynamic output shapes\n"
+    reason = reason if "meta" in title else f"{title}\n  Explanation: It is.\n"
+    stack = f'\nfrom user code:\n   File "/srv/app/model.py", line 7, in f\n    {code}\n'
+    assert failed("Unsupported", reason + stack).own_remedy.startswith(begins)
 
 
 def test_what_an_older_version_has_of_an_operator_that_takes_functions_names_it() -> None:
