@@ -45,7 +45,7 @@ def _belongs(alert: Alert, compiles: Iterable[Compile], other: Alert) -> bool:
     """
     is_marked = all(AlertKind.MARKING in item.kinds for item in alert.occurrences)
     adds_nothing = alert.level is Level.NOTE or alert.remedy.text == other.remedy.text or is_marked
-    return bool(alert.why) and adds_nothing and {item.compile for item in other.occurrences}.issuperset(compiles)
+    return bool(alert.why and other.why) and adds_nothing and {item.compile for item in other.occurrences}.issuperset(compiles)
 
 
 def _key(alert: Alert) -> tuple[object, ...]:

@@ -20,6 +20,8 @@ from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
 
 _FAILED, _OF_BACKWARD, _CONFLICT = RULES["SL403"], RULES["SL405"], RULES["SL203"]
+_ALL_DIMS = "all"
+_ABANDONED = "look for an exception at this call in the output of the program"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
 _MORE_OF_TEXT = "add the log lines up to the exception"
 # Where PyTorch only suggests to declare that size.
@@ -47,9 +49,12 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                     of_backward.append(_of_backward(frame, compile))
                 elif compile.did_not_finish:
                     ended = "was still being compiled when the trace ended: the process exited or was killed"
-                    how = ended if compile.order == last else "never finished compiling: the attempt was abandoned"
+                    is_last = compile.order == last
+                    how = (
+                        ended if is_last else "never finished compiling: the attempt was abandoned, and the trace does not have the reason"
+                    )
                     sentence, place = f"{frame.title_of([compile])} {how}", location_of(frame)
-                    yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED)
+                    yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED if is_last else _ABANDONED)
                 earlier.add(compile)
     yield from of_backward  # calls are compiled in spite of these
 
@@ -201,8 +206,14 @@ def _outside_of_mark(compile: Compile, earlier: EarlierSymbols) -> str:
 
 
 def _became_dynamic(compile: Compile, earlier: EarlierSymbols) -> Iterator[str]:
-    """What was a constant in the compiles before this one, which succeeded."""
+    """What was a constant in the compiles before this one, which succeeded, or a tensor with another number of dims."""
+    resized = set[Source]()
     for event in earlier.newly_dynamic(compile):
         name = event.source.display_name
+        if event.dim == _ALL_DIMS:  # the sizes come first, the strides after them
+            if event.source not in resized:
+                yield f"{name} had another number of dimensions before the failure ({event.cached} → {event.new})"
+            resized.add(event.source)
+            continue
         what = f"dim {event.dim} of {name}" if event.dim.isdigit() else name
         yield f"{what} became dynamic before the failure ({event.cached} → {event.new})"

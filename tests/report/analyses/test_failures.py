@@ -255,6 +255,17 @@ def test_what_became_dynamic_in_a_compilation_that_failed_is_a_note() -> None:
     assert finding.notes == ("level became dynamic before the failure (2 → 3)",)
 
 
+def test_another_number_of_dims_before_a_failure_is_no_size_that_became_dynamic() -> None:
+    """PyTorch records the sizes and then the strides."""
+    made = make.trace(make.compile("0/0", make.tensor()))
+    for new in ("(3,)", "(1,)"):
+        args = {"name": "L['x']", "dim_changed": "all", "reason": "dimensionality change", "cached": "()", "new": new, "compile_id": "0/1"}
+        event = {"name": "automatic_dynamic", "ph": "i", "args": args, "ts": 1, "tid": 0, "pid": 0}
+        made += make.record("chromium_event", {}, json.dumps(event, indent=0), id="0/1")
+    (finding,) = found(made + make.compile("0/1", make.tensor(3), **make.FAILED))
+    assert finding.notes == ("x had another number of dimensions before the failure (() → (3,))",)
+
+
 def test_an_int_that_a_line_formats_is_to_be_kept_constant() -> None:
     """Its second value made it symbolic, and then no text can be made of it."""
 
