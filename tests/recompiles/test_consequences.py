@@ -309,6 +309,15 @@ CASES = {
         ),
         "L['x'] stride[1]",
     ),
+    "offsets_of_other_rows": (
+        make.trace(
+            *(
+                make.compile(f"0/{number}", make.tensor(rows, 7), make.tensor(rows + 1, source="L['x']._offsets"))
+                for number, rows in enumerate((3, 4))
+            )
+        ),
+        "L['x']._offsets size[0]",
+    ),
     "dispatch_keys_of_device": (
         two(
             guard_tree(tensor_match(keys=CPU_KEYS)),

@@ -73,6 +73,7 @@ CONSEQUENCES: dict[str, Callable[[Violation, Changes], bool]] = {
         states.set_by_entering_autocast,
         sizes.stride_follows_size,
         sizes.stride_of_a_single_element,
+        sizes.offsets_of_other_rows,
         states.dispatch_keys_of_device,
         objects.added_with_switch,
     )

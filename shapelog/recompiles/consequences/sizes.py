@@ -4,7 +4,7 @@ import re
 from math import prod
 
 from shapelog.reading.payloads.guards.expressions import integer
-from shapelog.reading.payloads.properties import VALUE, Kind
+from shapelog.reading.payloads.properties import VALUE, Kind, size
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.consequences.changes import Changes
 from shapelog.recompiles.evidence.violation import Violation
@@ -44,6 +44,16 @@ def stride_of_one_in_a_resized_tensor(item: Violation, changes: Changes) -> bool
 
 def stride_follows_size(item: Violation, changes: Changes) -> bool:
     return item.prop.kind is Kind.STRIDE and follows_from_sizes(item.source, item.prop.dim, changes.entry, changes.call)
+
+
+def offsets_of_other_rows(item: Violation, changes: Changes) -> bool:
+    """The offsets of a nested tensor, of which there is one more than rows."""
+    owner = Source(item.source.removesuffix("._offsets"))
+    if owner == item.source or item.prop.kind is not Kind.SIZE:
+        return False
+    rows = [known.number((owner, size(0))) for known in (changes.entry, changes.call)]
+    offsets = [integer(str(value)) for value in (item.expected, item.actual)]
+    return all(count is not None and number == count + 1 for count, number in zip(rows, offsets, strict=True))
 
 
 def stride_of_a_single_element(item: Violation, changes: Changes) -> bool:
