@@ -91,7 +91,7 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     where = f", called in library code ({passed_at})" if passed_at else f", a buffer of a library ({kept_in})" if kept_in else ""
     subject = f"{subject_of_alerts(alerts)}{f' ({changed})' if changed else ''}{where}"
     change = _what_to_change(alerts)
-    marks = _marks_too(run, own) if _AND_MARK not in change else _NO_MARKS
+    marks = _marks_too(run, own, is_needed_by_all=not alone) if _AND_MARK not in change else _NO_MARKS
     step = step_of(
         kind=kind,
         title=f"{subject}: {change}{marks.words}",
@@ -114,8 +114,11 @@ class _MarksToo(NamedTuple):
 _NO_MARKS = _MarksToo()
 
 
-def _marks_too(run: StepSources, compiles: Iterable[Compile]) -> _MarksToo:
-    """The sizes and ints that changed in the same recompilations, but for those whose marks would do harm."""
+def _marks_too(run: StepSources, compiles: Iterable[Compile], is_needed_by_all: bool) -> _MarksToo:
+    """The sizes and ints that changed in the same recompilations, but for those whose marks would do harm.
+
+    Where the change saves some of these without marks, only what the list lacks: the list has a step of its own.
+    """
     advice = run.report.advice
     left_out = HarmfulMarks(advice.left_out if advice else ())
     changed = (cause for compile in compiles for cause in run.recompiles[compile].causes)
@@ -123,8 +126,13 @@ def _marks_too(run: StepSources, compiles: Iterable[Compile]) -> _MarksToo:
     subjects = sizes_and_ints(causes)
     if advice is None or not subjects:
         return _NO_MARKS
-    named = subjects if len(subjects) <= _NAMED else [subjects[0], f"{len(subjects) - 1} more inputs"]
     listed = {mark for item in advice.suggestions for mark in item.marks}
+    if not is_needed_by_all:
+        causes = [cause for cause in causes if mark_for(cause) not in listed]
+        subjects = sizes_and_ints(causes)
+    if not subjects or (not is_needed_by_all and not run.report.trace.version.reads_sources):
+        return _NO_MARKS
+    named = subjects if len(subjects) <= _NAMED else [subjects[0], f"{len(subjects) - 1} more inputs"]
     missing = entries([mark for mark in map(mark_for, causes) if mark not in listed], run.report.trace.version)
     line = exported(",".join(dict.fromkeys((*advice.entries, *missing)))) if missing else ""
     return _MarksToo(f"; also mark {enumerated(named)}", (line,) if 0 < len(line) <= _LONGEST_LINE else ())

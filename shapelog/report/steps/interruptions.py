@@ -18,7 +18,7 @@ from shapelog.report.details.raising_calls import RaisingCall, raising_call
 from shapelog.report.details.restarts import restart_remedy
 from shapelog.report.details.uncompiled_calls import Eager, fates
 from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, StepSources, middle, step_of, subject_of_alerts
-from shapelog.rules import AlertKind
+from shapelog.rules import RULES, AlertKind
 from shapelog.text import file_name, sentence_end, shorten
 
 # ``torch._dynamo.config.trace_numpy = True``, `` `torch._dynamo.config.trace_numpy` to `True` ``; one hint lacks the ``config``.
@@ -41,6 +41,7 @@ _AT_ADDRESS = re.compile(r" at 0x[0-9a-f]{1,16}(?=>)")
 # A title that is longer than this ends with its first sentence.
 _LONG_TITLE = 120
 _SHORTEST_SENTENCE = 20
+_CONFLICT = RULES["SL203"]
 _FIRST_CALL = (
     "if only the first call comes here, as where a library installs hooks, make one call in eager mode before those of compiled code"
 )
@@ -140,6 +141,8 @@ def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
         return Confidence("low", "code that needs the numbers in the list, which are not known then, breaks the graph again"), settings
     if _NUMBERS_OF_DATA in settings and any(map(_reads_a_truth_value, alerts)):
         return Confidence("low", "code that branches on the truth value, which is not known then, breaks the graph again"), settings
+    if not hints and all(alert.rule is _CONFLICT for alert in alerts):
+        return Confidence("medium", "this mark or declaration is known to raise the error"), settings
     return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
 
 
