@@ -80,7 +80,9 @@ class _Removal(NamedTuple):
 _MARKS = ", and mark "
 _MADE_ANEW = (ONE_GRAPH_MODULE, SAME_CLASS)
 _COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
-FORBIDDEN_WITHOUT_REASON = "run the same calls without this setting and with TORCH_LOGS=recompiles, which shows the reason"
+FORBIDDEN_WITHOUT_REASON = (
+    "look for the reasons in the lines below this error, or run the same calls without this setting and with TORCH_LOGS=recompiles"
+)
 _PASTE_MORE = "add the log lines that follow this recompilation: they have its reasons"
 
 

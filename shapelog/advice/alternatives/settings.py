@@ -84,11 +84,15 @@ def parameters(context: AdviceContext) -> Iterator[Alternative]:
         )
 
 
+def _names_of_free(context: AdviceContext, code: str) -> list[str]:
+    """The ints that varied under a rule, without those of which the code needs the exact value."""
+    named = context.with_code(code)
+    return [cause.source.display_name for item, cause in named if not any_blocks_marking(filter(None, (*cause.codes, item.blocking_rule)))]
+
+
 def module_ints(context: AdviceContext) -> Iterator[Alternative]:
     """An int whose exact value the code needs stays static in any case."""
-    named = context.with_code("SL315")
-    free = (cause for item, cause in named if not any_blocks_marking(filter(None, (*cause.codes, item.blocking_rule))))
-    found = [cause.source.display_name for cause in free]
+    found = _names_of_free(context, "SL315")
     if found and context.version.at_least(8):
         yield Alternative(
             tool="allow_unspec_int_on_nn_module",
@@ -152,7 +156,9 @@ def collectives(context: AdviceContext) -> Iterator[Alternative]:
 
 
 def recompile_limit(context: AdviceContext) -> Iterator[Alternative]:
-    """Frames that need more graphs than the limit allows, marks or not."""
+    """Frames that need more graphs than the limit allows, marks or not. A text has a step about each limit that it names."""
+    if context.explained.trace.is_text:
+        return
     config = integer(str(context.explained.trace.config.recompile_limit or "")) or _DEFAULT_LIMIT
     left = {compile: item for item in context.remaining for compile in item.compiles}
     for frame in context.explained.trace.frames:
@@ -166,7 +172,7 @@ def recompile_limit(context: AdviceContext) -> Iterator[Alternative]:
         spelled = (
             f"torch.compile({callee(frame)}, recompile_limit={needed})"
             if context.version.at_least(13)
-            else f"torch._dynamo.config.{'recompile_limit' if context.version.at_least(8) else 'cache_size_limit'} = {needed}"
+            else f"{context.version.limit_setting()} = {needed}"
         )
         yield Alternative(
             tool="recompile_limit",
@@ -180,7 +186,7 @@ def recompile_limit(context: AdviceContext) -> Iterator[Alternative]:
 
 def dynamic_true(context: AdviceContext) -> Iterator[Alternative]:
     """Before torch 2.7 nothing else makes ints dynamic at the first compile."""
-    ints = [cause.source.display_name for _, cause in context.with_code("SL102")]
+    ints = _names_of_free(context, "SL102")
     if ints and not context.version.reads_sources:
         yield Alternative(
             tool="dynamic=True",

@@ -72,6 +72,8 @@ _WITH_AND_WITHOUT = (
     "modules with and without it need separate graphs; if one module gains or loses it, do that before the first compiled call"
 )
 # What ``torch.optim.Optimizer.state`` holds for a parameter.
+_PARAMETERS = "___dict_param_key_ids("  # torch 2.0 to 2.3
+_OTHER_PARAMETERS = "use one optimizer with the same parameters, or call torch._dynamo.reset() before another one takes its first step"
 _STATE = re.compile(r"\.state\[key \d+\]$")
 _FIRST_STEP = "take one step before the first compiled call, or accept the extra graph: an optimizer makes its state in its first step"
 _GROUPS, _SAME_GROUPS = ".param_groups", "add all groups of parameters to the optimizer before its first compiled step"
@@ -89,6 +91,8 @@ def keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     """Other keys of a dict, or the same ones in another order."""
     if hooks := _HOOKS.search(item.source):  # kept by numbers, of which each hook has its own
         return _other_hook(item, hooks)
+    if item.reason and _PARAMETERS in item.reason.code:
+        return Classification(("SL314",), f"the dict {name} has other parameters as keys than before", remedy=_OTHER_PARAMETERS)
     before, after = (known.keys_by_dict.get(item.source, []) for known in (entry, call))
     if before != after and sorted(before) == sorted(after):
         return Classification(("SL314",), f"the keys of the dict {name} are in a different order", remedy=_ONE_ORDER)

@@ -67,7 +67,8 @@ class Rest(NamedTuple):
 class Alert:
     """One rule about one piece of code, with everything that ``occurrences`` have in common.
 
-    ``why`` is what changed, without the code that was recompiled; "" where the rule is about something else.
+    ``cell`` is the place of the line in a cell of a notebook, "" for one in a file. ``why`` is what changed, without the code that was
+    recompiled; "" where the rule is about something else.
 
     ``axes`` are the properties that changed together, each time the same; () where the rule is about none; ``subjects`` are these as a
     title names them. ``codes`` are all codes of its causes. ``title`` is the name of the code, with the classes for which it was compiled
@@ -99,6 +100,7 @@ class Alert:
     rest: Rest | None = None
     subjects: tuple[str, ...] = ()
     why: str = ""
+    cell: str = ""
 
     @property
     def call(self) -> RelatedLine | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from shapelog.advice.remedies import marks_act_on
 from shapelog.model.compile import Compile, Outcome, function_of
 from shapelog.reading.payloads.guards.comments import UserLine
+from shapelog.reading.payloads.source_names import is_notebook_cell
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.recompile import Recompile
@@ -90,6 +91,7 @@ def _alert(alerted: AlertedCode, members: list[Blamed]) -> Alert:
         title=title,
         sentence=f"{title} {'were' if len(titles) > 1 else 'was'} recompiled {how_many_times(occurrences)}{cost}: {why}",
         why=why,
+        cell=f"{place.file}:{place.line}" if place and is_notebook_cell(place.file) else "",
         facts=facts,
         remedy=remedy,
         source_line=lines.source_line,

@@ -43,6 +43,10 @@ _REMEDIES = (
         "mark each iteration with torch.compiler.cudagraph_mark_step_begin(), and clone outputs that are passed to the next one",
     ),
     (("re-recording limit", "each input size"), _FEW_SIZES),
+    (  # ``_fx_node_is_input_dependent_cudagraph_unsafe`` in ``torch/_inductor/utils.py``
+        ("index_put",),
+        "assign with torch.where in place of a boolean mask; in older versions also turn off torch.use_deterministic_algorithms(True)",
+    ),
 )
 _LONGEST, _LONGEST_HINT = 200, 400
 # A CUDA graph for each of a few sizes is what PyTorch intends.

@@ -23,6 +23,8 @@ from shapelog.text import cut, enumerated, names_of, one_line, plural
 _LONGEST = 200
 DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
 _HIT, _NEAR, _DIED = RULES["SL401"], RULES["SL402"], RULES["SL319"]
+# A limit that nobody sets but to have none.
+_ANY_NUMBER = 100_000
 # Of fewer entries, each may have been made for the same reason.
 _MANY = 3
 # The most last reasons that a sentence has one by one.
@@ -96,6 +98,10 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         reasons = _last_reasons(explained, frame, hit, bool(causes)) if hit is not None else []
         reason = "; ".join(reasons)
         line = _line(explained, frame) if hit is not None else None
+        is_own = line is None or not frame.file or is_library(frame.file) or _file(line.file, frame) == frame.file
+        guarded = () if is_own or line is None else (f"the guard is of {line.file}:{line.line}{f': {line.code}' if line.code else ''}",)
+        line = line if is_own else None
+        notes = _notes(explained, frame, hit, of_reasons is frame) if hit is not None else ()
         yield Finding(
             rule=rule,
             sentence=sentence + (f"; the last {'reasons' if len(reasons) > 1 else 'reason'}: {reason}" if reason else ""),
@@ -104,7 +110,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             code=line.code if line else "",
             details=axes,
             frame=frame,
-            notes=tuple(_notes(explained, frame, hit, of_reasons is frame)) if hit is not None else (),
+            notes=(*guarded, *notes),
             own_remedy=_remedy(explained, of_reasons, causes, compile),
             reason=reason,
         )
@@ -221,8 +227,18 @@ def _file(short: str, frame: Frame) -> str:
 
 
 def _remedy(explained: Explanations, frame: Frame, causes: str, compile: Compile) -> str:
-    """What to do about the entries that fill the cache. Where the hit is all that is known, that is what helps against its own cause."""
+    """What to do about the entries that fill the cache. A higher limit does not help where no call passes a guard, nor above any number of
+    graphs.
+    """
     setting = explained.trace.version.limit_setting(is_accumulated(compile))
+    text = _remedy_with_limit(explained, frame, causes, compile, setting)
+    is_endless = any(reason.family == "guard_error" for reason in compile.reasons)
+    is_endless = is_endless or (explained.trace.config.recompile_limit or 0) > _ANY_NUMBER
+    return text.removesuffix(f"; or raise {setting}") if is_endless else text
+
+
+def _remedy_with_limit(explained: Explanations, frame: Frame, causes: str, compile: Compile, setting: str) -> str:
+    """Where the hit is all that is known, that is what helps against its own cause."""
     own = explained.of_frame(frame)
     if _found_no_entry(compile) and not any(item.causes for item in own):
         return f"{_DIED.remedy}; or raise {setting}"

@@ -7,7 +7,6 @@ from dataclasses import replace
 from shapelog.model.code_matching import Code
 from shapelog.model.compile import Outcome
 from shapelog.model.frame import UNNAMED_CODE
-from shapelog.recompiles.reuse.refused_calls import is_known_by_limit
 from shapelog.report.alerts.alert import Alert
 from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated, lacks_reasons
 from shapelog.report.details.uncompiled_calls import Eager
@@ -54,7 +53,7 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     refused = [item for alert in alerts for item in run.found.compiles(alert.code) if item.compile.outcome is Outcome.LIMIT]
     raised = sum(item.weight for item in refused if item.compile.raised_at_limit)
     number = sum(item.weight for item in refused)
-    is_unsure = any(is_known_by_limit(frame) for alert in alerts for frame in alert.code.frames)
+    is_unsure = trace.is_text  # which may not have what else the graphs differ in
     saving = Saving(refused=number, raised=raised, eager=(Eager.LIMIT,) if raised < number else (), is_unsure=is_unsure)
     # Where something else removes recompilations of the code, that comes first: it lowers what fills the limit.
     others = {alert.code for alert in run.found.alerts if AlertKind.AVOIDABLE in alert.kinds}

@@ -98,8 +98,8 @@ def _in_file(alert: Alert) -> str:
 def _in_cell(alert: Alert) -> str:
     """Where it is in a cell of a notebook, whose file is in no repository; "" elsewhere."""
     first = next(iter(alert.occurrences), None)
-    if first is None:
-        return ""
+    if alert.cell or first is None:
+        return alert.cell
     broken = next((item.place for item in first.compile.breaks if item.place and item.message in alert.messages), None)
     file, line = (broken.file, broken.line) if broken else (first.frame.file, first.frame.line)
     if alert.rule.section is Section.FAILURES:

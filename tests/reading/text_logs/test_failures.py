@@ -1280,7 +1280,7 @@ def test_all_commands_have_the_same_remedy_for_a_recompilation_that_is_forbidden
     (found,) = (item for item in report.findings if item.rule.code in FAILED)
     (recompile,) = report.recompiles
     assert found.remedy == Remedies(report.trace.version).of_recompile(recompile).text
-    assert "TORCH_LOGS=recompiles, which shows the reason" in found.remedy
+    assert "TORCH_LOGS=recompiles" in found.remedy
 
 
 _OF_DATA = "torch._dynamo.exc.UserError: Could not guard on data-dependent expression Eq(256*u0, 256) (unhinted: Eq(256*u0, 256))."

@@ -117,3 +117,43 @@ def test_strides_that_differ_from_several_entries_are_of_slices(values: tuple[in
     text += "".join(f"{head}    - tensor 'L['x']' stride mismatch at index 0. expected {value}, actual 9\n" for value in values)
     (item,) = report_of(text, tmp_path).explained.recompiles
     assert words in item.causes[0].sentence
+
+
+@pytest.mark.parametrize("end", ["\n", "", "\n\n", "\nThanks\n"])
+@pytest.mark.parametrize(
+    "reasons", ["[\"tensor 'x' size mismatch at index 0. expected 562, actual 2447\"]", "tensor 'x' size mismatch at index 0"]
+)
+def test_a_list_of_reasons_may_end_the_text(reasons: str, end: str, tmp_path: Path) -> None:
+    text = "[2022-10-14 15:59:22,874] torchdynamo.convert_frame: [WARNING] torchdynamo hit config.cache_size_limit (64)\n"
+    text += f"   function: 'forward' (/srv/resnet.py:284)\n   reasons:  {reasons}{end}"
+    assert "dim 0 of x changed" in limit(text, tmp_path).sentence
+
+
+def test_a_limit_that_does_not_count_is_not_to_be_raised(tmp_path: Path) -> None:
+    never = limit(hit("name 'Trunc' is not defined"), tmp_path)
+    assert never.remedy == "update PyTorch, or wrap the function in torch.compiler.disable"
+    endless = limit(hit("s == 0.5", at="0/8").replace("(8)", "(8000000)"), tmp_path)
+    assert "or raise" not in endless.remedy
+    assert "or raise" in limit(hit("s == 0.5"), tmp_path).remedy
+
+
+def test_parameters_that_are_keys_belong_to_an_optimizer(tmp_path: Path) -> None:
+    found = limit(hit("___dict_param_key_ids(L['self'].state) == {140040850413968, 140040908327248}"), tmp_path)
+    assert found.sentence.endswith("the dict self.state has other parameters as keys than before")
+    assert found.remedy.startswith("use one optimizer with the same parameters")
+
+
+@pytest.mark.parametrize(
+    ("place", "is_named"), [("tensordict/_td.py:2486 in _set", True), ("net.py:150 in forward", False), ("srv/net.py:150 in f", False)]
+)
+def test_the_place_of_a_limit_is_that_of_its_function(place: str, is_named: bool, tmp_path: Path) -> None:
+    """The line whose guard failed may be in a library that the function calls."""
+    found = limit(hit(f"len(td.d) == 7  # self.d[key] = value  # {place}"), tmp_path)
+    assert any(text.startswith("the guard is of tensordict/_td.py:2486: self.d[key] = value") for text in found.notes) is is_named
+    assert str(found.place) == ("/srv/net.py:145" if is_named else "/srv/net.py:150")
+
+
+def test_the_reasons_of_a_recompile_that_is_forbidden_are_below(tmp_path: Path) -> None:
+    text = "torch._dynamo.exc.RecompileError: Recompiling function forward in /srv/net.py:389\n"
+    (found,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL403")
+    assert found.remedy.startswith("look for the reasons in the lines below this error")

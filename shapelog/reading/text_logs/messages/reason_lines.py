@@ -90,6 +90,10 @@ def without_dots(line: str) -> str:
     return line[: found.start() - min(len(line), _LONGEST_DOTS)].rstrip() if found and _ENDS_IN_REASON.match(line) else line
 
 
+# As old versions write reasons: ``["tensor 'x' size mismatch at index 0. expected 4, actual 8"]``.
+_WHOLE_LIST = re.compile(r"\[\[?(?P<quote>['\"]).*(?P=quote)\]?\]")
+
+
 def is_left_open(line: str) -> bool:
     """Whether a line ends within the brackets of its guard."""
     found = _ENDS_IN_REASON.match(line)
@@ -103,6 +107,8 @@ def without_cut_end(line: str) -> str:
         return place["before"] or place["function"]
     found = _ENDS_IN_REASON.match(line)
     if not found or _WHOLE_GUARD.match(found["reason"]) or parse(found["reason"]).family != "other":
+        return line
+    if _WHOLE_LIST.fullmatch(found["reason"].strip()):
         return line
     if not _IN_PART.fullmatch(split_entry(found["reason"].strip())[1].lstrip("[\"'")):  # old versions write a list
         return line
