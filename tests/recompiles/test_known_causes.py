@@ -52,7 +52,7 @@ ANSWERS: dict[str, tuple[dict[str, str], int, int]] = {
         8,
     ),
     "int_branch": (
-        {"0/1": "SL102 JUSTIFIED", "0/2": "SL102 JUSTIFIED", "0/3": "SL102 MARKING", "1/1": "SL102 SL201 JUSTIFIED"}
+        {"0/1": "SL102 JUSTIFIED", "0/2": "SL102 JUSTIFIED", "0/3": "SL102 MARKING", "1/1": "SL102 SL204 JUSTIFIED"}
         | {"1/2": "SL102 SL204 JUSTIFIED"},
         7,
         6,

@@ -94,9 +94,9 @@ FAMILIES = (
             Case(
                 "tensor 'x' size mismatch at index 0. expected 10, actual 20",
                 "Dimension 0 of `x` was 10 when the entry was compiled, and is 20 in this call. PyTorch treats a size as a constant until "
-                "it varies; then it recompiles with a symbol in its place. If every new size recompiles, the code needs the exact value, "
-                "or `dynamic=False` is set.",
-                ("SL101", "SL201", "SL202"),
+                "it varies; then it recompiles with a symbol in its place. If every new size recompiles, the code needs the exact value "
+                "or branches on it, or `dynamic=False` is set.",
+                ("SL101", "SL201", "SL202", "SL204"),
             ),
             Case(
                 "tensor 'x' size mismatch at index 0. expected 8, actual 1",
@@ -862,9 +862,9 @@ FAMILIES = (
             Case(
                 "start == 3  # return x[start:]  # train.py:6 in forward",
                 "The int `start` was 3 when the entry was compiled; its value in this call is not in the text. PyTorch recompiles once "
-                "with a symbol in its place. If every new value recompiles, the code needs the exact value. A float or a tensor in place "
-                "of the int shows in the same way.",
-                ("SL102", "SL201", "SL202", "SL310"),
+                "with a symbol in its place. If every new value recompiles, the code needs the exact value or branches on it. A float or "
+                "a tensor in place of the int shows in the same way.",
+                ("SL102", "SL201", "SL202", "SL204", "SL310"),
             ),
             Case(
                 f"self.step == 2  # return x * self.step  # train.py:14 in forward {_STATIC_INT}",

@@ -10,7 +10,7 @@ from shapelog.reading.records import Specialization, StackFrame
 from shapelog.recompiles.classification.result import made_outside
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts, pin_of
-from shapelog.recompiles.int_usage import Use, spelled, use_in
+from shapelog.recompiles.int_usage import Use, is_tested, spelled, use_in
 from shapelog.recompiles.tied_sizes import tied_to
 from shapelog.rules import Verdict
 from shapelog.text import beginning
@@ -23,6 +23,8 @@ _UNROLLED = "the loop of the library is unrolled: pad to fewer lengths, or accep
 _OF_VMAP = "vmap takes this size as a number: pad to fewer sizes, or accept one graph per value"
 _MADE_STATIC = "accept one graph per value: the library makes this size static with torch._dynamo.mark_static"
 _MAKING_STATIC = ("torch/_dynamo/comptime.py", "torch/_dynamo/decorators.py")
+# A comparison with a number, ``elif mode == 2:``.
+_WITH_NUMBER = re.compile(r"[\w\])] == -?\d+\b|\b\d+ == [A-Za-z_]")
 _OVER_RANGE = re.compile(r"\bfor\b.+\bin\b.*\brange\(")
 _VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"
 
@@ -46,10 +48,19 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
             which = "which only this call has"
         return (), f"; the code ties it to {' and '.join(partners)}, {which}"
     where = by_whom(specialization)
-    if known is entry and specializer(specialization) == "SL201" and _is_excluded(source, specialization.value, call):
-        return ("SL204",), f"; {where} branches on it, and this call takes the other branch"
+    if specializer(specialization) == "SL201" and (ends := _how_it_branches(source, specialization, known, entry, call)):
+        return ("SL204",), f"; {where} branches on it{ends}"
     words = f"{where} specialized on {specialization.value}" if is_of_zero_or_one(source, known) else f"{where} needs the exact value"
     return (specializer(specialization),), f"; {words}"
+
+
+def _how_it_branches(source: str, item: Specialization, known: CompileFacts, entry: CompileFacts, call: CompileFacts) -> str:
+    """The end of a sentence about a line that needs no value but the answer to a comparison with one; "" for any other line."""
+    if known is entry and _is_excluded(source, item.value, call):
+        return ", and this call takes the other branch"
+    code = _lines(item)[-1].code.strip()
+    is_branch = _WITH_NUMBER.search(code) is not None and not code.startswith("assert")
+    return f" (here {item.value})" if is_branch and is_tested(code, spelled(Source(source)), in_calls=False) else ""
 
 
 def _is_excluded(source: str, value: str, call: CompileFacts) -> bool:
