@@ -969,6 +969,15 @@ def test_a_float_of_an_optimizer_is_set_by_a_scheduler(source: str, remedy: str)
     assert only(two(first, second)).own_remedy == remedy
 
 
+@pytest.mark.parametrize("foreach", [True, False, None])
+def test_a_tensor_as_rate_needs_a_capturable_optimizer_with_foreach(foreach: bool | None) -> None:
+    """Without that, torch 2.13 raises an error."""
+    group = "L['self'].param_groups[0]"
+    of_group = guard_manager(f"{group}['foreach']", f"EQUALS_MATCH: {group}['foreach'] == {foreach}", type="bool")
+    first, second = (guard_tree(tensor_match(), equals_match(f"{group}['lr']", value, "float"), of_group) for value in (0.1, 0.2))
+    assert only(two(first, second)).own_remedy.endswith("capturable=True, which foreach=True needs for that") is (foreach is True)
+
+
 @pytest.mark.parametrize(
     ("file", "source", "is_of_optimizer"),
     [

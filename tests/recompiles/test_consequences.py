@@ -545,3 +545,16 @@ def test_marks_of_equal_sizes_also_help_where_a_guard_is_over_their_symbol() -> 
         )
     )
     assert ([cause.codes for cause in made.causes], made.verdict) == ([("SL103",)], Verdict.MARKING)
+
+
+@pytest.mark.parametrize(("rows", "number"), [(1, 1), (3, 0)])
+def test_a_size_of_one_under_a_key_is_a_cause_whatever_other_keys_there_are(rows: int, number: int) -> None:
+    source = "L['kwargs']['ids']"
+    shape = f"2 <= {source}.size()[0]" if rows == 1 else f"8 <= {source}.size()[0]"
+    sizes = [make.tensor(8, 4, source=source)], [make.tensor(rows, 4, source=source)]
+    lengths = [guard_manager("L['kwargs']", f"DICT_LENGTH: len(L['kwargs']) == {count}", type="dict") for count in (3, 2)]
+    first = guard_tree(lengths[0], tensor_match(source, (None, 4)), shapes=(shape,))
+    trees = [first, guard_tree(lengths[1], tensor_match(source, (rows, 4)))]
+    own, following = separated(two(*trees, inputs=sizes))
+    assert len([text for text in own if "ids" in text]) == number
+    assert bool(following) is not bool(number)

@@ -4,6 +4,7 @@ import re
 
 from shapelog.reading.payloads.guards.comments import place_of
 from shapelog.reading.payloads.guards.tree import ShapeGuard
+from shapelog.reading.payloads.properties import VALUE
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import Specialization, StackFrame
 from shapelog.recompiles.classification.number_operators import break_with_tensor, take_tensor
@@ -68,7 +69,7 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         return Classification(("SL312",), words, False, Verdict.JUSTIFIED, _ONE_MORE_GRAPH if is_dynamic else _EACH_VALUE)
     if pin is not None and not pin.user_stack.frames:  # after the code was traced: the backend takes no floats
         constant = f"{sentence}; PyTorch could not turn it into a tensor, so its value became a constant"
-        remedy = outside or _remedy_of_group(item.source, call.code_file)
+        remedy = outside or _remedy_of_group(item.source, call)
         if not remedy and break_with_tensor(after, call, before, entry):
             return Classification(("SL312",), constant, False, Verdict.JUSTIFIED, NUMBER_ALONE)
         return Classification(("SL312",), constant, False, remedy=remedy)
@@ -82,7 +83,7 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     if branch is None and _goes_as_number(item.source, call):
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _ONE_MORE_NUMBER)
     if branch is None:
-        remedy = outside or _remedy_of_group(item.source, call.code_file)
+        remedy = outside or _remedy_of_group(item.source, call)
         return Classification(("SL312",), sentence, remedy=remedy)
     verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
     sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
@@ -135,14 +136,19 @@ def _goes_as_number(source: Source, call: CompileFacts) -> bool:
     return any(break_with_tensor(match[1], call) for match in taken if match[2].strip("_").lower() == slug)
 
 
-def _remedy_of_group(source: Source, file: str) -> str:
+def _remedy_of_group(source: Source, known: CompileFacts) -> str:
     """What to do about a float in the parameter group of an optimizer, where a scheduler may replace a tensor by the next float.
 
-    The functions of an optimizer of PyTorch, which are in ``file``, get the rate from there as an argument.
+    The functions of an optimizer of PyTorch get the rate from there as an argument. With ``foreach=True``, it takes a tensor only where it
+    is capturable.
 
     ``OneCycleLR`` and ``CyclicLR`` (torch/optim/lr_scheduler.py) set floats as momentum; a rate that is a tensor stays one. "" for others.
     """
-    is_rate = LEARNING_RATE.search(source) or (_OPTIMIZERS in file.replace("\\", "/") and _RATE_IN_TORCH.search(source))
+    of_group = LEARNING_RATE.search(source)
+    is_rate = of_group or (_OPTIMIZERS in known.code_file.replace("\\", "/") and _RATE_IN_TORCH.search(source))
+    group = source.removesuffix("['lr']")
+    if of_group and str(known.guarded((Source(f"{group}['foreach']"), VALUE))) == "True":
+        return f"{_TENSOR_RATE}, and capturable=True, which foreach=True needs for that"
     return _TENSOR_RATE if is_rate else _FIXED_MOMENTUM if _CYCLED.search(source) else ""
 
 

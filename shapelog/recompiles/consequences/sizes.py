@@ -74,7 +74,18 @@ def in_container_of_other_length(item: Violation, changes: Changes) -> bool:
     names = item.shape.parsed.names if item.shape else ()
     if item.shape and item.shape.parsed.is_equation and len(names) == 1 and item.source in changes.entry.specializations_by_source:
         return False
+    if len(names) == 1 and _is_small_item_of_dict(Source(names[0]), changes):
+        return False
     return any(any(changes.length_changed.of(Source(name))) for name in names)
+
+
+def _is_small_item_of_dict(name: Source, changes: Changes) -> bool:
+    """Whether a size that a guard is over is that of a tensor under a key, there in both calls, and 0 or 1 in this one."""
+    part = name.tensor_part
+    if part is None or not part.is_size or not part.tensor.endswith("']"):
+        return False
+    sizes = [known.number((part.tensor, part.prop)) for known in (changes.entry, changes.call)]
+    return None not in sizes and sizes[1] in (0, 1)
 
 
 def product_of_other_items(item: Violation, changes: Changes) -> bool:
