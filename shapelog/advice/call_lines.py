@@ -158,12 +158,26 @@ def caller(compile: Compile) -> StackFrame | None:
 
 
 def _receiver(maker: Compile, taker: Compile) -> StackFrame | None:
-    """The line that gets what a compile returns: of the last part of a function with graph breaks, the one that calls the function."""
+    """The line that gets what a compile returns: of the last part of a function with graph breaks, the one that calls the function; of a
+    function that returns it as it is, ``return encode(x)``, the one that calls that.
+    """
     own = _code(maker)
     is_last = resumed_by(maker.metrics.code_name) is not None and not maker.breaks
     above = maker.recorded_callers
     is_inside = above and (above[-1].file, above[-1].name) == own
-    return calling_line(above[:-1] if is_last and is_inside and _code(taker) != own else above)
+    above = above[:-1] if is_last and is_inside and _code(taker) != own else above
+    made, taken, name = calling_line(above), caller(taker), maker.metrics.code_name
+    while made and taken and (made.file, made.name) != (taken.file, taken.name) and _returns_call(made.code, name):
+        above, name = above[: above.index(made)], function_of(made.name)
+        made = calling_line(above)
+    return made
+
+
+def _returns_call(code: str, function: str) -> bool:
+    """Whether a line returns what a function returns, and nothing computed of it."""
+    body = line_tree(code).body
+    value = body[0].value if len(body) == 1 and isinstance(body[0], ast.Return) else None
+    return isinstance(value, ast.Call) and last_name(value) == function
 
 
 def _code(compile: Compile) -> tuple[str, str]:

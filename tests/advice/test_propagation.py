@@ -1,6 +1,7 @@
 """Dynamism travels through compiled outputs where AOTAutograd ran: the tensors of a resumed function need no mark of their own then."""
 
 import gzip
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -533,11 +534,15 @@ def test_only_locals_of_a_resumed_function_come_from_outputs(source: str) -> Non
     assert origins(broken('h: "f32[s77, 8][8, 1]cpu"'), source) == ()
 
 
+# In microseconds; with backend="eager" it is a few hundred.
+_TIME_OF_AUTOGRAD = re.compile(rb'("aot_autograd_cumulative_compile_time_us": ?)\d+')
+
+
 @pytest.mark.parametrize(("name", "own"), [("graph_break_resume", "L['h']:0"), ("resume_int_special", "L['y']:0")])
 def test_without_aotautograd_a_resumed_function_needs_an_entry_of_its_own(name: str, own: str) -> None:
     """The same calls with backend="eager" write no aot graphs; then the tensor of the resumed function has to be listed too."""
     records = make.split_records(gzip.decompress((FIXTURES / "lab" / f"{name}.log.gz").read_bytes()))
-    eager = [item for item in records if b'{"aot_' not in item[:150]]
+    eager = [_TIME_OF_AUTOGRAD.sub(rb"\g<1>200", item) for item in records if b'{"aot_' not in item[:150]]
     assert len(eager) < len(records)
     with_aot, without = (advise(explain_trace(make.load(b"".join(kept)))) for kept in (records, eager))
     assert set(without.entries) - set(with_aot.entries) == {own}

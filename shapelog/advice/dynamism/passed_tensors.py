@@ -141,7 +141,7 @@ class PassedTensors:
         if not tensor.size[dim : dim + 1] > (1,) or any(self._has_small_size_of(first, compile) for compile, _, _ in changes):
             return Passed()
         taker = next((compile for compile in takers if caller(compile)), first)  # a static compile has no line of its caller
-        for maker in self.code.made_before(first, _MOST_BEFORE):
+        for maker in self._returning_symbols(self.code.made_before(first, _MOST_BEFORE)):
             entry, numbers = self.code.dynamic_entry_like(maker), self._outputs_taken(first, tensor, maker)
             is_each_taken = len(self._alike(first, tensor)) == len(numbers)  # no other tensor can be one of them
             one, other = (maker, first) if caller(maker) and caller(first) else (entry, taker)  # the very call that made it, if known
@@ -280,11 +280,15 @@ class PassedTensors:
     def _may_have_made(self, maker: Compile, compile: Compile, item: Input) -> bool:
         return bool(self._numbers_of(item, maker)) and link(maker, compile, item.source) is not Link.NONE
 
+    def _returning_symbols(self, makers: Iterable[Compile]) -> list[Compile]:
+        """Those whose outputs keep what is dynamic: AOTAutograd marks them so, another backend does not."""
+        return [maker for maker in makers if self.code.runs_autograd(self.code.frame_of[maker])]
+
     def _changes(self, frame: Frame, source: Source) -> list[_Change]:
         """The compiles in which a tensor has other sizes than in the one before that took it, and what was made between the two."""
         taking = [(compile, tensor) for compile in frame.entries if (tensor := self.outputs.inputs_of(compile).by_source.get(source))]
         return [
-            (compile, tensor, self.code.made_between(previous, compile))
+            (compile, tensor, self._returning_symbols(self.code.made_between(previous, compile)))
             for (previous, before), (compile, tensor) in pairwise(taking)
             if before.size != tensor.size
         ]
