@@ -32,8 +32,6 @@ from shapelog.text import one_line, some
 _NOT_YOURS = "entries match by name in every frame, and the code that needs the mark is a library's, where you cannot rename it"
 MARKED_ALONE = "which marks this tensor alone"
 _NOT_ALL_SEEN = "and the trace does not show everything it does with it"
-
-
 _FIX_FIRST = "fix the error and then mark it, or keep it static: torch.compile(..., dynamic=False)"
 
 
@@ -293,7 +291,7 @@ class _Harm:
 
         Code that cannot do with one symbolic size may well not do with another one of the tensor.
         """
-        for item in self.index.failed_with_symbols():
+        for item in self.index.failed_with_symbols:
             symbolic = self.facts.of(item.compile).symbolic
             dims = [
                 Mark(mark.source, dim) for tensor in item.compile.inputs if tensor.source == mark.source for dim in range(len(tensor.size))

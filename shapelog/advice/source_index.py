@@ -93,12 +93,9 @@ class SourceIndex:
             self._symbolic[frame] = found
         return self._symbolic[frame].get((outcome, source))
 
+    @cached_property
     def failed_with_symbols(self) -> list[Recompile]:
         """The compiles that failed where sizes and ints alone differed from an earlier entry. Errors that the code raises do not count."""
-        return self._failed
-
-    @cached_property
-    def _failed(self) -> list[Recompile]:
         return [
             item
             for item in self._explained.recompiles
