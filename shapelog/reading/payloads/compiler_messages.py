@@ -31,7 +31,7 @@ from shapelog.reading.records import StackFrame
 # itself follows below.
 _PREFACE = re.compile(
     r"^.* doesn't work unless it is captured completely with torch\.compile\. Got graph break/error:\n+(?=.)"
-    r"|^(?=Graph Break Reason: |Graph break in user code at )(?:Graph break in user code at .*\n+)?"
+    r"|^(?=(?:Graph Break )?Reason: |Graph break in user code at )(?:Graph break in user code at .*\n+)?"
     r"(?:(?:Graph Break )?Reason: (?:(?:Encountered graph break|Failed to handle graph break).*\n+)?(?:Unsupported: )?)?"
 )
 _FIELD = re.compile(r"^ {0,3}(Explanation|Hint|Developer debug context): ?(.*)$")

@@ -60,7 +60,7 @@ class AlertedCode(NamedTuple):
             lines.append(RelatedLine(call, f"{title} is called here", called.code))
         if first.is_library:
             lines.reverse()
-        chosen = source_line or (lines[0].place if lines else None)
+        chosen = source_line or (lines[0].place if lines else own)
         if source_line is None and chosen:  # that of code without a file, as PyTorch generates it
             snippet = ""
         if not snippet and called and chosen == call:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from shapelog.advice.remedies import marks_act_on
 from shapelog.model.compile import Compile, Outcome, function_of
 from shapelog.reading.payloads.guards.comments import UserLine
-from shapelog.reading.payloads.source_names import is_notebook_cell
+from shapelog.reading.payloads.source_names import is_notebook_cell, is_torch
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.recompile import Recompile
@@ -100,7 +100,12 @@ def _alert(alerted: AlertedCode, members: list[Blamed]) -> Alert:
         related=lines.related,
         occurrences=occurrences,
         fingerprint=alerted.fingerprint(rule, axes),
-        notes=(*own_reasons(members), *why_not_marked(recompiles, facts[0]), *other_sentences(members)),
+        notes=(
+            *(() if place else _guarded_elsewhere(causes, axes)),
+            *own_reasons(members),
+            *why_not_marked(recompiles, facts[0]),
+            *other_sentences(members),
+        ),
         rest=_rest(alerted, members, remedy),
     )
 
@@ -125,6 +130,13 @@ def _place(alerted: AlertedCode, causes: Sequence[Cause], axes: Sequence[str], c
     if places[0].name not in ("", function) and called and called.line and _named_in(called.code, axes):
         return UserLine(called.file, called.line, called.name, called.code)
     return places[0]
+
+
+def _guarded_elsewhere(causes: Sequence[Cause], axes: Sequence[str]) -> Iterator[str]:
+    """The line that reads what changed, where it is in another file: that of a function which was inlined."""
+    places = (cause.place for cause in causes if axes and cause.axis == axes[0])
+    if read := next((place for place in places if place and not is_torch(place.file)), None):
+        yield f"the guard is of {read}{f': {read.code}' if read.code else ''}"
 
 
 def _rest(alerted: AlertedCode, members: list[Blamed], done: Remedy) -> Rest | None:

@@ -115,6 +115,12 @@ _LEAVE_OUT_LOOP = "rewrite the line where Dynamo stops, or wrap the whole loop a
 _OTHER_BACKEND = (
     'this is an error in the compiler: update PyTorch, compile this code with backend="{}", or wrap it in torch.compiler.disable'
 )
+# A size, as the compiler names it in an error.
+_SYMBOL = re.compile(r"\bs\d{1,9}\b")
+_WITHOUT_SYMBOL = (
+    "this is an error in the compiler, with a size that is symbolic: update PyTorch, compile this code with dynamic=False (one graph per "
+    "size), or wrap it in torch.compiler.disable"
+)
 _LEAVE_TO_PYTHON = "Dynamo calls this an error of its own: update PyTorch, or wrap the code that it stops at in torch.compiler.disable"
 _OF_NAMED_BACKEND = "the backend {} raises this: fix or update it, use another one, or wrap this code in torch.compiler.disable"
 # The one that DDPOptimizer puts around a backend is named after its method.
@@ -397,6 +403,8 @@ def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | Non
         return _SET.format(named)
     if found == THE_BACKEND and (raising := _NAMED.search(message.title)):
         return _WHOLE_GRAPH if raising[1] == _OF_DDP else _OF_NAMED_BACKEND.format(raising[1])
+    if _SYMBOL.search(message.title):
+        return _WITHOUT_SYMBOL
     return _OTHER_BACKEND.format("eager" if is_in_aot else "aot_eager")
 
 

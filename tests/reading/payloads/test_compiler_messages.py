@@ -237,6 +237,13 @@ def test_the_guard_that_rejects_its_own_call_is_no_part_of_the_title() -> None:
 X = "L['x'].size()[0]"
 
 
+@pytest.mark.parametrize("heading", ["", "Graph break in user code at a.py:1\n"])
+def test_a_break_needs_no_line_above_its_reason(heading: str) -> None:
+    """As where the first line of a message was not copied."""
+    why = "Graph break due to unsupported builtin flash.PyCapsule.fwd. This function is either a Python builtin or a third-party extension."
+    assert compiler_message(f"{heading}Reason: Unsupported: {why}").title == "Unsupported builtin flash.PyCapsule.fwd"
+
+
 @pytest.mark.parametrize(
     ("name", "hints"),
     [

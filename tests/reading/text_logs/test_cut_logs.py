@@ -1391,3 +1391,23 @@ def test_the_reason_at_the_limit_keeps_its_id_where_its_indent_is_lost(tmp_path:
 def test_a_set_in_the_last_reason_has_not_changed_into_itself(tmp_path: Path) -> None:
     text = "torch._dynamo hit config.cache_size_limit (8)\n   function: 'step' (/app/run.py:5)\n   last reason: L['kinds'] == {9, 3}\n"
     assert "the last reason: kinds was {3, 9} and has changed" in terminal(text, tmp_path)
+
+
+def test_code_of_which_a_log_has_the_file_alone_is_located_by_it(tmp_path: Path) -> None:
+    """Versions before torch 2.1 write no line of it."""
+    head = "[2023-04-13 21:42:57,808] torch._dynamo.convert_frame.__recompiles: [DEBUG] "
+    text = f"{head}('Recompiling function step in /srv/a.py', \"triggered by the following guard failure: L['t'] == 0\")\n"
+    (alert,) = collect_alerts(report_of(text, tmp_path), Repository()).alerts
+    assert str(alert.source_line) == "/srv/a.py"
+    assert "--> /srv/a.py = help" in terminal(text, tmp_path)
+
+
+@pytest.mark.parametrize("file", ["/srv/net.py", "/srv/lora.py"])
+def test_the_line_that_reads_a_value_in_another_file_is_in_a_note(file: str, tmp_path: Path) -> None:
+    """As that of a function which was inlined."""
+    head = "V1105 11:09:28.197000 11820 torch/_dynamo/guards.py:4181] [0/1] [__recompiles] "
+    reason = f"    - 0/0: self.patch.key == 'a'  # return patches[self.key]  # {file}:145 in __call__"
+    text = f"{head}Recompiling function forward in /srv/net.py:7\n{head}    triggered by the following guard failure(s):\n{head}{reason}\n"
+    shown = terminal(text, tmp_path)
+    note = "= the guard is of /srv/lora.py:145: return patches[self.key]"
+    assert (note in shown, f"--> /srv/net.py:{145 if file == '/srv/net.py' else 7} " in shown) == (file == "/srv/lora.py", True)

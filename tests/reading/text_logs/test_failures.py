@@ -678,6 +678,7 @@ def test_the_parts_of_a_message_that_is_indented_as_a_whole_are_read(tmp_path: P
         ("OSError: [Errno 28] No space left on device", "this is an error of the disk"),
         ("OSError: [Errno 5] Input/output error", "this is an error of the disk"),
         ("RuntimeError: PassManager::run failed", "this is an error in the compiler: update PyTorch"),
+        ("CantSplit: 4*s77 // 2", "this is an error in the compiler, with a size that is symbolic"),
     ],
 )
 def test_what_inductor_cannot_find_is_to_be_installed(error: str, remedy: str, tmp_path: Path) -> None:
