@@ -18,7 +18,7 @@ _REMEDIES = (
     ),
     (r"global hooks on modules", "call module.compile(), or register the hooks on the modules themselves"),
     (r"pending, uninvoked backwards|still require backward", "run each backward pass before the next forward, or use torch.no_grad()"),
-    (r"Online softmax is disabled on the fly", _HARMLESS),
+    (r"Online softmax is disabled on the fly|called on non-relation expression", _HARMLESS),
     (r"The CUDA Graph is empty", "check that the compiled code runs on the GPU, on the device of its inputs"),
     (r"functools\.lru_cache", "remove the cache from code that is compiled if the function has side effects; otherwise nothing"),
     (r"doesn't take boxed arguments", "wrap the compiler in torch._dynamo.backends.common.aot_autograd, or in make_boxed_func"),

@@ -16,6 +16,7 @@ from shapelog.report.details.warning_remedies import remedy_of_warning
         ("Detected a package bypass: BypassDynamoCacheEntry", "strict_precompile"),
         ("Grad tensors ['w'] will be copied during cudagraphs execution.", "mark_static_address"),
         ("Failed to reduce inequalities: [s0 < 3]", "not reduced"),
+        ("_maybe_guard_rel() was called on non-relation expression Eq(s0, 1) | Eq(s0, s1)", "compiled all the same"),
         ("could not determine __code__ for <built-in function add>", "compiles again"),
         ("Profiler function <class 'torch.autograd.profiler.record_function'> will be ignored", "around the call"),
         ("FX graph cache copying of a large constant took 1.2s. Please file an issue.", "a parameter or a buffer"),
