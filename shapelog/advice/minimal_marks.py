@@ -98,9 +98,10 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
     saving: list[HarmfulMark] = []
     for item in reversed(left_out):  # of two that would save the same, the first
         if with_harmful.lost_without([item.mark]).total > 0:
-            saving.insert(0, item)
+            saving.append(item)
         else:
             with_harmful.drop([item.mark])
+    saving.reverse()
     chosen, is_minimal = frozenset(savings.chosen), savings.steps_left > 0
     widening = {mark for mark in _widening(replayed, chosen) if harm.of(mark) is None and (version.reads_dims or not version.reads_sources)}
     if widening:  # with these, marks on what follows from them may save nothing more

@@ -20,7 +20,7 @@ from shapelog.recompiles.causes import INT_RULES, Cause
 from shapelog.recompiles.classification.other_types import ONE_GRAPH_MODULE, SAME_CLASS
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE
 from shapelog.recompiles.classification.result import MARK_FORWARD
-from shapelog.recompiles.classification.sizes import NO_BREAK, OR_UNBACKED
+from shapelog.recompiles.classification.sizes import COPY_ROW, NO_BREAK, OR_UNBACKED
 from shapelog.recompiles.evidence.violation import constant_type
 from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.recompiles.recompile import Recompile
@@ -79,7 +79,6 @@ class _Removal(NamedTuple):
 # A change that names the sizes to be marked itself.
 _MARKS = ", and mark "
 _MADE_ANEW = (ONE_GRAPH_MODULE, SAME_CLASS)
-_COPY_OF_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
 FORBIDDEN_WITHOUT_REASON = (
     "look for the reasons in the lines below this error, or run the same calls without this setting and with TORCH_LOGS=recompiles"
 )
@@ -444,7 +443,7 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
     text = _WHERE_BLOCKED.get(code)
     of = {cause.source.tensor_part.tensor if cause.source.tensor_part else cause.source for cause in blocked.causes}
     has_row = any(1 in tensor.size for tensor in blocked.compile.inputs if tensor.source in of)  # of which clone() keeps the strides
-    clone = _COPY_OF_ROW if has_row else "clone() the slice or view"
+    clone = COPY_ROW if has_row else "clone() the slice or view"
     return text.format(what=_varying(blocked.causes) or "what varies in it", clone=clone) if text else RULES[code].remedy
 
 

@@ -16,7 +16,6 @@ from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?")
-
 # Without one of these, a line has no condition.
 _OF_CONDITIONS = ("==", "!=", "<", ">", " in ", "if ", "while ", "assert ", " and ", " or ", "not ")
 # An element of a list, or of a dict whose keys are numbers, as text or not.
@@ -31,7 +30,7 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
     for code in (lines[number] for number in sorted(lines)):
         if _loops_over(code, sizes):
             return f"the code loops over this size ({code.strip()[:60]})"
-        if _comparison_splits(code, varied, values):
+        if _condition_splits(code, varied, values):
             return f"the code branches on this value ({code.strip()[:60]})"
         for known in values:
             _assign(code, known)
@@ -117,7 +116,7 @@ def _loops_over(code: str, sizes: frozenset[str]) -> bool:
     return any(ast.unparse(part) in sizes for call in calls for argument in call.args for part in ast.walk(argument))
 
 
-def _comparison_splits(code: str, varied: frozenset[str], values: tuple[dict[str, Value], dict[str, Value]]) -> bool:
+def _condition_splits(code: str, varied: frozenset[str], values: tuple[dict[str, Value], dict[str, Value]]) -> bool:
     """Whether a condition in this line comes out differently in the two calls, because of what varied."""
     if not any(word in code for word in _OF_CONDITIONS) or not any(name in code for name in varied):
         return False

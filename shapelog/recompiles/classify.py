@@ -117,7 +117,7 @@ def _of_a_tensor(found: Classification, item: Violation) -> Classification:
 
 
 def _of_branch_on_type(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:
-    """The same of another type that a line takes its way by, as far as nothing else is known."""
+    """The same of another type that a line branches on, as far as nothing else is known."""
     if found.codes[0] != _OTHER_TYPE or found.verdict or found.remedy:
         return found
     if not branches_on_type(code_of(item), spelled(item.source)):

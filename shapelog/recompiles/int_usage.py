@@ -107,7 +107,7 @@ def _ranges_of(node: ast.AST) -> Sequence[ast.AST]:
 
 
 def is_tested(code: str, name: str, in_calls: bool = True) -> bool:
-    """Whether a line of code takes its way by the value of ``name``: in the condition of a branch, a loop or an assertion.
+    """Whether a line of code branches on the value of ``name``: in the condition of a branch, a loop or an assertion.
 
     Whether it is None, or of which type, does not depend on the value; what a call returns for it may not, where that is left out.
     """
@@ -117,7 +117,7 @@ def is_tested(code: str, name: str, in_calls: bool = True) -> bool:
 
 
 def branches_on_type(code: str, name: str) -> bool:
-    """Whether a line takes its way by the type of ``name``, ``if isinstance(index, slice):``."""
+    """Whether a line branches on the type of ``name``, ``if isinstance(index, slice):``."""
     tree = _parsed(code)
     tests = (node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))) if tree else ()
     calls = (part for test in tests for part in ast.walk(test) if isinstance(part, ast.Call) and part.args and _is(part.args[0], name))

@@ -52,7 +52,7 @@ _ITEMS_OF_LIBRARY = "accept the extra graph: library code adds the items ({})"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
 _ADDS = r"\.(?:append|extend|insert)\("
 _AN_ITERATOR = "_iterator"
-# A line that takes its way by the number of items of one list, ``if len(found) == 0:``, ``if not found:``.
+# A line that branches on the number of items of one list, ``if len(found) == 0:``, ``if not found:``.
 _ASKS_FOR_NUMBER = re.compile(
     r"(?:if|elif|while|assert) (?:not )?(?:(?:bool|len)\([A-Za-z_]\w{0,80}\)|[A-Za-z_]\w{0,80})(?: ?(?:[<>]|[<>=!]=) ?\d{1,9})?:?"
 )
@@ -71,18 +71,17 @@ _OTHER_PARTS = (
 _WITH_AND_WITHOUT = (
     "modules with and without it need separate graphs; if one module gains or loses it, do that before the first compiled call"
 )
-# What ``torch.optim.Optimizer.state`` holds for a parameter.
-_PARAMETERS = "___dict_param_key_ids("  # torch 2.0 to 2.3
+# The guard of torch 2.0 to 2.3 on a dict whose keys are parameters.
+_PARAMETERS = "___dict_param_key_ids("
 _OTHER_PARAMETERS = "use one optimizer with the same parameters, or call torch._dynamo.reset() before another one takes its first step"
+# What ``torch.optim.Optimizer.state`` holds for a parameter.
 _STATE = re.compile(r"\.state\[key \d+\]$")
 _FIRST_STEP = "take one step before the first compiled call, or accept the extra graph: an optimizer makes its state in its first step"
 _GROUPS, _SAME_GROUPS = ".param_groups", "add all groups of parameters to the optimizer before its first compiled step"
 _DEFAULTS, _SAME_DEFAULTS = ".__defaults__", "set the defaults of the function once, before the first call"
 _ADDED_PARAMETERS = "add its parameters before the first compiled call"
-_HOOKS, _SAME_HOOKS = (
-    re.compile(r"\._([a-z_]*hook)s(?:_with_kwargs|_always_called)?$"),
-    "register the hooks before the first call, and keep them",
-)
+_HOOKS = re.compile(r"\._([a-z_]*hook)s(?:_with_kwargs|_always_called)?$")
+_SAME_HOOKS = "register the hooks before the first call, and keep them"
 # PyTorch counts the hooks of all modules together, so those of another module have other numbers; torch 2.13 does not compare them.
 _HOOKS_OF_EACH = f"{_SAME_HOOKS}; where each module has its own, update to torch 2.13, or accept one graph for each module"
 

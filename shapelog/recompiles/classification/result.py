@@ -20,7 +20,7 @@ FORWARD_TYPES = "pass the same types and dtypes to every forward pass, from whic
 # A gradient that one call has and another one has not.
 GRADIENT = ".grad"
 CLEARED = "clear the gradients before each call, zero_grad(set_to_none=True), or accept one graph with gradients and one without"
-# What else code may take its way by.
+# What else code may branch on.
 _BRANCHED_ON = frozenset((Kind.VALUE, Kind.TYPE, Kind.GLOBAL_STATE, Kind.REQUIRES_GRAD, Kind.DTYPE, Kind.RANK, Kind.LENGTH, Kind.ID))
 # ``torch.sym_float(n)`` is ``float(n)`` of a symbol.
 _SYMBOLIC = re.compile(r"\btorch\._?sym_")
@@ -92,7 +92,7 @@ def run_other_lines(item: Violation, entry: CompileFacts, call: CompileFacts) ->
 
 
 def takes_another_way(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether a line takes its way by what changed, and the graphs differ."""
+    """Whether a line branches on what changed, and the graphs differ."""
     return have_other_graphs(entry, call) and is_tested(code_of(item), spelled(item.source))
 
 

@@ -181,7 +181,7 @@ def _strides(guard: _Guard) -> Classification | None:
     follow = "follow from its sizes, and did not before" if guard.shape.parsed.is_inequality else "no longer follow from its sizes"
     tied = f"the strides of {part.tensor.display_name} {follow} ({shown_guard(guard.expression)}){seen}"
     tensor = guard.call.input(guard.call.described(part.tensor))
-    remedy = COPY_OF_ROW if is_slice and tensor is not None and 1 in tensor.size else ""  # contiguous() returns that as it is
+    remedy = COPY_OF_ROW if is_slice and tensor is not None and 1 in tensor.size else ""
     return Classification(("SL105",), f"{tied}: {SLICE if is_slice else LAYOUT}", is_slice, remedy=remedy)
 
 

@@ -136,7 +136,7 @@ def _guarded_elsewhere(causes: Sequence[Cause], axes: Sequence[str]) -> Iterator
     """The line that names what changed, where it is in another file: that of a function which was inlined."""
     places = (cause.place for cause in causes if axes and cause.axis == axes[0])
     if read := next((place for place in places if place and not is_torch(place.file) and _named_in(place.code, axes)), None):
-        yield f"the guard is of {read}: {read.code}"
+        yield f"the guard is of {read.quoted}"
 
 
 def _rest(alerted: AlertedCode, members: list[Blamed], done: Remedy) -> Rest | None:

@@ -99,7 +99,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         reason = "; ".join(reasons)
         line = _line(explained, frame) if hit is not None else None
         is_own = line is None or not frame.file or is_library(frame.file) or _file(line.file, frame) == frame.file
-        guarded = () if is_own or line is None else (f"the guard is of {line.file}:{line.line}{f': {line.code}' if line.code else ''}",)
+        guarded = () if is_own or line is None else (f"the guard is of {line.quoted}",)
         line = line if is_own else None
         notes = _notes(explained, frame, hit, of_reasons is frame) if hit is not None else ()
         yield Finding(

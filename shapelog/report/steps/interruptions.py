@@ -92,9 +92,8 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
         confidence = Confidence("low", "code that a library generates while the program runs has no line to change")
     step = step_of(kind=StepKind.GRAPH_BREAK, title=title, alerts=found, saving=saving, stake=stake, confidence=confidence, text=settings)
     is_set_up = not settings and bool(_line_of_library(first)) and _is_in_first_call(alerts)
-    return replace(
-        step, hints=(*[_FIRST_CALL] * is_set_up, *dict.fromkeys(_hints(alerts)))
-    )  # what a failure has besides is no way to remove the break
+    first_call = (_FIRST_CALL,) if is_set_up else ()
+    return replace(step, hints=(*first_call, *dict.fromkeys(_hints(alerts))))  # what a failure has besides is no way to remove the break
 
 
 def _is_in_first_call(alerts: Sequence[Alert]) -> bool:

@@ -25,6 +25,11 @@ class UserLine(NamedTuple):
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
+    @property
+    def quoted(self) -> str:
+        """The place and, where it is known, the code."""
+        return f"{self}: {self.code}" if self.code else str(self)
+
 
 def place_of(comment: str) -> UserLine | None:
     """The user's line in a guard comment ``code  # file:line in function``, the first outside the compiler if it names several."""

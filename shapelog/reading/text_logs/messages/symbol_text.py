@@ -127,7 +127,7 @@ def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | N
 
 
 def _where(text: str) -> tuple[LoggedLine | None, LoggedLine | None]:
-    """The line of the user's, and that of PyTorch's own code where there is none."""
+    """The user's line, or the line of PyTorch's own code where there is none."""
     if found := _WHERE.match(text) if len(text) < 4000 else None:
         return LoggedLine(found["file"], int(found["line"]), found["name"], (found["code"] or "").strip()), None
     own = _WITHIN.match(text)
