@@ -23,6 +23,10 @@ _FAILED, _OF_BACKWARD, _CONFLICT = RULES["SL403"], RULES["SL405"], RULES["SL203"
 _ALL_DIMS = "all"
 _ABANDONED = "look for an exception at this call in the output of the program"
 _UNFINISHED = "let the process finish; if it hangs or is killed here, look at its own log and at the memory that compiling takes"
+_CUT = frozenset(RULES["SL901"].problems)
+_ENDED = "was still being compiled when the trace ended: the process exited or was killed"
+_ENDED_OR_CUT, _IN_PART = f"{_ENDED}, or a file is cut off", f"read the whole file if this is a part of it; otherwise {_UNFINISHED}"
+_LEFT = "never finished compiling: the attempt was abandoned, and the trace does not have the reason"
 _MORE_OF_TEXT = "add the log lines up to the exception"
 # Where PyTorch only suggests to declare that size.
 _DECLARED_BUT_FIXED = re.compile(r" declared as dynamic, but the code fixes ")
@@ -48,13 +52,11 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                 elif compile.outcome is Outcome.COMPILED and compile.error:
                     of_backward.append(_of_backward(frame, compile))
                 elif compile.did_not_finish:
-                    ended = "was still being compiled when the trace ended: the process exited or was killed"
-                    is_last = compile.order == last
-                    how = (
-                        ended if is_last else "never finished compiling: the attempt was abandoned, and the trace does not have the reason"
-                    )
+                    is_cut = any(problem.code in _CUT for problem in explained.trace.problems)
+                    ended = (_ENDED_OR_CUT, _IN_PART) if is_cut else (_ENDED, _UNFINISHED)
+                    how, remedy = ended if compile.order == last else (_LEFT, _ABANDONED)
                     sentence, place = f"{frame.title_of([compile])} {how}", location_of(frame)
-                    yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=_UNFINISHED if is_last else _ABANDONED)
+                    yield Finding(_FAILED, sentence, compile.label, place, frame=frame, own_remedy=remedy)
                 earlier.add(compile)
     yield from of_backward  # calls are compiled in spite of these
 

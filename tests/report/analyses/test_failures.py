@@ -218,6 +218,16 @@ def test_a_compile_that_the_trace_cuts_off_is_shown() -> None:
     assert "still being compiled when the trace ended" in finding.sentence
 
 
+def test_a_compile_at_the_end_of_a_file_that_is_cut_off_may_go_on_in_the_rest(tmp_path: Path) -> None:
+    start = make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/1")
+    path = tmp_path / "trace.log"
+    graph = make.record("dynamo_output_graph", {"sizes": {}}, id="0/1", payload="class GraphModule:\n    def forward(self): ...")
+    path.write_bytes(make.trace(make.compile("0/0", make.tensor(10, 8)), start, graph)[:-10])
+    (finding,) = (item for item in analyze(explain_trace(load(path))) if isinstance(item, Finding))
+    assert finding.sentence.endswith("the process exited or was killed, or a file is cut off")
+    assert finding.remedy.startswith("read the whole file if this is a part of it; otherwise let the process finish")
+
+
 def test_the_end_of_each_rank_counts_where_ranks_share_a_process_id() -> None:
     """In containers, every process may have the id 1."""
     start = make.record("dynamo_start", {"stack": [{"line": 5, "name": "f", "filename": 0}]}, id="0/1")
