@@ -16,6 +16,7 @@ from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.before_breaks import CHANGED_BEFORE
+from shapelog.recompiles.branches import break_on_symbol
 from shapelog.recompiles.causes import INT_RULES, Cause
 from shapelog.recompiles.classification.other_types import ONE_GRAPH_MODULE, SAME_CLASS
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE
@@ -35,7 +36,7 @@ _ENTRIES, _LINES, _NAMED = 80, 6, 3
 # The entries that are asked whether they take a tensor.
 _MOST_ENTRIES = 8
 _SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _OTHER_TYPE, _FLOAT, _LENGTH, _NONE = "SL101", "SL104", "SL202", "SL310", "SL312", "SL313", "SL322"
-_PARAMETER = "SL106"
+_PARAMETER, _BRANCH = "SL106", "SL204"
 _TEXTS = ("str", "bytes")
 _OBJECT_RULES = frozenset(("SL308", "SL319"))  # of one that each call makes
 _COMPILE_FAILED = RULES["SL403"]
@@ -440,6 +441,8 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
         return _UNKNOWN_GRAPHS
     if blocked.why_not_markable.startswith(ONLY_UNDER_DYNAMIC_FALSE):
         return f"leave out dynamic=False where it is set; otherwise {RULES[code].remedy}"
+    if code == _BRANCH and (place := break_on_symbol(blocked.compile)):
+        return f"remove the graph break at {place}, and mark {_varying(blocked.causes) or 'what varies'}"
     text = _WHERE_BLOCKED.get(code)
     of = {cause.source.tensor_part.tensor if cause.source.tensor_part else cause.source for cause in blocked.causes}
     has_row = any(1 in tensor.size for tensor in blocked.compile.inputs if tensor.source in of)  # of which clone() keeps the strides

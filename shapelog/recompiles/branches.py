@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from shapelog.grouping import grouped
+from shapelog.model.compile import Compile
 from shapelog.reading.payloads.guards.expressions import Value, canonical, integer, parse
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.python_code import syntax_tree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.facts.compile_facts import CompileFacts
+from shapelog.text import file_name
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 # Without one of these, a line has no condition.
@@ -50,6 +52,14 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
         if before != after and "." in before and {before, after} <= written:
             return f"the code uses a different constant for this value ({before}, now {after})"
     return ""
+
+
+def break_on_symbol(compile: Compile) -> str:
+    """The place, ``model.py:9``, where a graph breaks because a condition of sizes that are symbolic is passed to an operator; "" where
+    none does. A size that is static is no such condition.
+    """
+    places = (item.place for item in compile.breaks if item.message.takes_no_symbol)
+    return next((f"{file_name(place.file)}:{place.line}" for place in places if place), "")
 
 
 def index_of(difference: EntryDifference, entry: CompileFacts, call: CompileFacts) -> str:

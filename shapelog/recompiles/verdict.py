@@ -10,7 +10,7 @@ from shapelog.reading.payloads.guards.comments import place_of
 from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import display_text
-from shapelog.recompiles.branches import index_of, other_path
+from shapelog.recompiles.branches import break_on_symbol, index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classification.result import shown_guard
 from shapelog.recompiles.facts.fact_table import FactTable
@@ -189,6 +189,8 @@ def _why_graphs_differ(entry: Compile, compile: Compile, table: FactTable) -> st
     """That an entry ended at a graph break which this call does not meet, as the first call of a model that installs hooks does; or the
     line that branches, by a guard of this call which the other one does not meet.
     """
+    if not entry.breaks and (place := break_on_symbol(compile)):
+        return f"with a symbolic size, the graph breaks at {place}"
     if not entry.breaks or compile.breaks:
         return f"the code takes a different path for this value{_where_it_branches(entry, compile, table)}, so the graphs differ"
     place = entry.breaks[0].place

@@ -24,7 +24,9 @@ from payload_text import (
 from recorded import FIXTURES, LAB, RECORDED, recompile_of, report_of
 
 from shapelog.advice.advise import advise
+from shapelog.advice.remedies import Remedies
 from shapelog.model.compile import Compile, Outcome
+from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.explain import explain_trace, nearest
 from shapelog.recompiles.facts.compile_facts import CompileFacts
@@ -446,6 +448,28 @@ def test_a_call_that_does_not_reach_the_graph_break_of_an_entry_has_another_grap
     made = make.trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), graph=TANH))
     made += make.artifact("dynamo_graph_break_reason", text, id=broken)
     assert last_recompile(made).why_not_markable == f"marking is not enough: {why}"
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        ("argument 'is_causal' must be bool, not SymBool", "with a symbolic size, the graph breaks at model.py:9"),
+        ("expected a tensor", "the code takes a different path for this value, so the graphs differ"),
+    ],
+)
+def test_a_condition_that_is_symbolic_breaks_the_graph_where_an_operator_takes_a_bool(error: str, why: str) -> None:
+    text = (
+        "TypeError when making fake tensor call\n  Explanation: \n"
+        f"  Developer debug context: TypeError <built-in function attend>: attend(): {error}\n\n"
+        'User code traceback:\n  File "/srv/app/model.py", line 9, in f\n    attend(x, is_causal=len(x) > 1)\n'
+    )
+    made = make.trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), graph=TANH))
+    recompile = last_recompile(made + make.artifact("dynamo_graph_break_reason", text, id="0/1"))
+    assert recompile.why_not_markable == f"marking is not enough: {why}"
+    is_symbolic = "SymBool" in error
+    assert (
+        Remedies(TorchVersion(2, 13)).of_recompile(recompile).text == "remove the graph break at model.py:9, and mark dim 0 of x"
+    ) is is_symbolic
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,14 @@ MOVE_BRANCH = "Move this branch out of the compiled code: with capture_scalar_ou
 # Operators with an output whose size depends on data that PyTorch cannot trace with its setting for these, either (torch 2.13).
 _SHAPE_SETTING, _WITHOUT_KERNEL = "capture_dynamic_output_shape_ops", re.compile(r"\baten\.(?:_ctc_loss|linalg_lstsq)\b")
 MOVE_OPERATOR = f"Move this line out of the compiled code: with {_SHAPE_SETTING}, the operator would break the graph as well."
+# What an operator raised on fake tensors, where it is in the context alone; and where it takes no condition of symbolic sizes.
+_RAISED_BY_OPERATOR, _SYMBOLIC_BOOL = (
+    re.compile(r"TypeError <.{1,200}?>: (.+)"),
+    re.compile(r"argument '(\w+)'.* must be bool, not SymBool"),
+)
+_BRANCH_ON_IT = (
+    "Write `{name}=True if ... else False` around the condition: the operator takes no symbolic bool, and each value needs a graph."
+)
 # A class statement that Dynamo cannot trace, as that of an nn.Module.
 _CLASS_STATEMENT, _DEFINE_OUTSIDE = "Invalid call to __build_class__", "Define the class at module level."
 KEPT_APART = "Accept it: PyTorch breaks the graph here itself, so that this part has a graph of its own."
@@ -164,6 +172,11 @@ class CompilerMessage(NamedTuple):
         return self.explanation.startswith(_OWN_GUARD)
 
     @property
+    def takes_no_symbol(self) -> bool:
+        """Whether an operator was passed a condition of symbolic sizes where it takes a bool."""
+        return _SYMBOLIC_BOOL.search(self.explanation) is not None
+
+    @property
     def is_raised_by_code(self) -> bool:
         """Whether the traced code itself raises an error where Dynamo stopped, as it would without Dynamo."""
         return bool(self.stack) and self.stack[-1].code.startswith(_RAISING)
@@ -236,6 +249,8 @@ def _fitting(hints: tuple[str, ...], message: CompilerMessage, stack: Sequence[S
         return (MOVE_BRANCH,)
     if _WITHOUT_KERNEL.search(message.explanation) and any(_SHAPE_SETTING in hint for hint in hints):
         return (MOVE_OPERATOR,)
+    if symbolic := _SYMBOLIC_BOOL.search(message.explanation):
+        return (_BRANCH_ON_IT.format(name=symbolic[1]),)
     if message.title == _CLASS_STATEMENT:
         return (_DEFINE_OUTSIDE,)
     if name := _builtin_of_python(message, stack):
@@ -295,6 +310,8 @@ def _one_break(text: str) -> CompilerMessage:
         return CompilerMessage(" ".join(takewhile(bool, parts[0][1])), "", hints)
     what, own_guard = _own_guard(title)
     context = by_name.get("Developer debug context", [""])[0][:_LONGEST_CONTEXT]
+    if not explanation and (raised := _RAISED_BY_OPERATOR.match(context)):
+        explanation = raised[1]
     if what == _UNCAUGHT and (raised := _RAISED_THERE.fullmatch(context)):
         what = ": ".join(filter(None, (what, raised[1], observed_message(raised[1], context))))
     if _ON_PURPOSE.match(what):

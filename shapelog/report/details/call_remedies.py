@@ -116,6 +116,10 @@ _OF_ERROR = (
         r"does not have a meta kernel that supports dynamic output shapes",
         "move this operator out of the compiled code: PyTorch cannot trace it with its setting for sizes that depend on data, either",
     ),
+    (
+        r"must be bool, not SymBool",
+        "pass this argument as True if ... else False with the same condition: the operator takes no symbolic bool",
+    ),
     (r"HOP: improper args/kwargs", "pass this operator the arguments that the error names"),
     (r"__metadata_guard__` must ", "define __metadata_guard__ of this tensor subclass as the error states"),
     (

@@ -207,6 +207,20 @@ def test_a_class_statement_is_to_be_moved_out_of_compiled_code() -> None:
     assert compiler_message(text).hints == ("Define the class at module level.",)
 
 
+def test_an_operator_that_takes_no_symbolic_bool_has_the_branch_that_it_needs() -> None:
+    """PyTorch has the error in the context alone."""
+    text = (
+        "TypeError when making fake tensor call\n  Explanation: \n  Hint: Your code may result in an error when running in eager.\n\n"
+        "  Developer debug context: TypeError <built-in function attend>: attend(): argument 'is_causal' must be bool, not SymBool\n"
+    )
+    found = compiler_message(text)
+    assert (found.explanation, found.takes_no_symbol) == ("attend(): argument 'is_causal' must be bool, not SymBool", True)
+    (hint,) = found.hints
+    assert hint.startswith("Write `is_causal=True if ... else False`")
+    other = compiler_message(text.replace("SymBool", "Tensor"))
+    assert (other.takes_no_symbol, len(other.hints)) == (False, 1)
+
+
 def test_the_stack_in_cpp_is_no_part_of_an_error() -> None:
     stack = (
         "\\nException raised from check at /pytorch/c10/TensorImpl.cpp:340 (most recent call first):\\nframe #0: c10::Error::Error() + 0x9d"
