@@ -78,13 +78,14 @@ MOVE_BRANCH = "Move this branch out of the compiled code: with capture_scalar_ou
 # Operators with an output whose size depends on data that PyTorch cannot trace with its setting for these, either (torch 2.13).
 _SHAPE_SETTING, _WITHOUT_KERNEL = "capture_dynamic_output_shape_ops", re.compile(r"\baten\.(?:_ctc_loss|linalg_lstsq)\b")
 MOVE_OPERATOR = f"Move this line out of the compiled code: with {_SHAPE_SETTING}, the operator would break the graph as well."
-# What an operator raised on fake tensors, where it is in the context alone; and where it takes no condition of symbolic sizes.
-_RAISED_BY_OPERATOR, _SYMBOLIC_BOOL = (
-    re.compile(r"TypeError <.{1,200}?>: (.+)"),
-    re.compile(r"argument '(\w+)'.* must be bool, not SymBool"),
-)
+# The operator that a break is about, the class of the object whose method is, and what an operator raised, where the context alone has it.
+_OPERATOR = re.compile(r"unsupported operator: (\S+)$")
+_METHOD_OF = re.compile(r"call_method \w{1,80}\((?P<type><class '[\w.]{1,200}'>)\) ")
+_RAISED_BY_OPERATOR = re.compile(r"TypeError <.{1,200}?>: (.+)")
+# Where an operator takes no condition of symbolic sizes.
+_SYMBOLIC_BOOL = re.compile(r"argument '(\w{1,80})'.{0,40} must be bool, not SymBool")
 _BRANCH_ON_IT = (
-    "Write `{name}=True if ... else False` around the condition: the operator takes no symbolic bool, and each value needs a graph."
+    "Write `{name}=True if ... else False` with this condition: the operator takes no symbolic bool, and each value needs a graph."
 )
 # A class statement that Dynamo cannot trace, as that of an nn.Module.
 _CLASS_STATEMENT, _DEFINE_OUTSIDE = "Invalid call to __build_class__", "Define the class at module level."
@@ -310,6 +311,8 @@ def _one_break(text: str) -> CompilerMessage:
         return CompilerMessage(" ".join(takewhile(bool, parts[0][1])), "", hints)
     what, own_guard = _own_guard(title)
     context = by_name.get("Developer debug context", [""])[0][:_LONGEST_CONTEXT]
+    if operator := _OPERATOR.match(context):
+        what = f"{what}: {operator[1]}"
     if not explanation and (raised := _RAISED_BY_OPERATOR.match(context)):
         explanation = raised[1]
     if what == _UNCAUGHT and (raised := _RAISED_THERE.fullmatch(context)):
@@ -320,6 +323,8 @@ def _one_break(text: str) -> CompilerMessage:
         hints = _hints_of_skipped(skipped) or hints
     elif _SYMBOLIC_ARGUMENT.match(context):
         hints = tuple(hint for hint in hints if "reorderable_logging_functions" not in hint)
+    elif explanation and (method := _METHOD_OF.match(context)) and method["type"] not in explanation:
+        explanation = f"{explanation.rstrip('.')}, here of {method['type']}"
     elif explanation and (called := _OBJECT.match(context)) and not _NAMED.search(f"{what} {explanation}"):
         explanation = f"{explanation.rstrip('.')}: {_ADDRESS.sub('', context[called.start('object') :])}"
     return CompilerMessage(what, own_guard or _error_first(explanation), hints)

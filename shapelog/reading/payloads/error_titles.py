@@ -44,6 +44,8 @@ _CALL_OF_OBJECT = re.compile(r"call_(?:function|method) UserDefinedObjectVariabl
 _FAILED_OPERATION = re.compile(r"Failed running call_\w+ (?:<(?:built-in )?[a-z]+ ([\w.]+)[^>]*>|([\w.]+))\(.*\):")
 # The same where somebody joined these lines.
 _FAILED_ON_ONE_LINE = re.compile(_FAILED_OPERATION.pattern.replace(r"\(.*\):", r"\(\*\(.*\), \*\*\{[^{}]*\}\):") + r"\s+(\S.*)")
+# Tensors of torch.func and DTensors are written over several lines; the last one ends the call.
+_CALL_BEGINS, _CALL_ENDS, _MOST_LINES = re.compile(r"Failed running call_\w+ "), re.compile(r"\*\*\{.*\}\):"), 200
 _CALLED = re.compile(r"call_\w+ (?:<(?:(?:built-in )?[a-z]+|Wrapped \w+ <original) ([\w.]+)[^>]*>>?|([\w.]+))\(")
 # The same since torch 2.7, from 2.9 on as an explanation.
 FAILED_ON_FAKE_TENSORS = re.compile(r"Dynamo failed to run FX node with fake tensors: (?:(call_\w+ .*): |\.\.\. )got (\w+)\((.*?)\)?", re.S)
@@ -104,10 +106,19 @@ def raised_by(title: str) -> tuple[str, str]:
     return (found[1], title[found.end() :]) if found else ("", title)
 
 
+def _with_call_on_one_line(lines: list[str]) -> list[str]:
+    """The same lines, the call of an operation that failed on one of them."""
+    if not _CALL_BEGINS.match(lines[0]) or _CALL_ENDS.search(lines[0]):
+        return lines
+    end = next((number for number, line in enumerate(lines[:_MOST_LINES]) if _CALL_ENDS.search(line)), 0)
+    return [" ".join(lines[: end + 1]), *lines[end + 1 :]]
+
+
 def title_of(lines: list[str]) -> str:
     """The first line, with the second where that is the error itself."""
     if not lines:
         return ""
+    lines = _with_call_on_one_line(lines)
     if uncaptured := _UNCAPTURED.match(lines[0]):
         return f"{uncaptured[1]} cannot be captured: {title_of([lines[0][uncaptured.end() :], *lines[1:]])}"
     if lines[0].startswith(VIOLATED) and len(lines) > 1:
@@ -214,6 +225,6 @@ def inline_hints(text: str) -> Iterator[str]:
     Nor has a mark that the code contradicts: the remedy of its rule is the same in more detail.
     """
     for found in _INLINE_HINT.finditer(text) if _BUG not in text else ():
-        words = found[1].strip().removeprefix("to enable, ")
+        words = found[1].strip().removesuffix("')").removeprefix("to enable, ")
         if not words.lower().startswith(_ABOUT_MARKS):
             yield words[:1].upper() + words[1:]

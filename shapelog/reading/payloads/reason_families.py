@@ -610,7 +610,10 @@ FAMILIES = (
             ),
         ),
         (
-            Template(Kind.TYPE, r"___check_(?:type_id|fake_script_type)\((?P<source>.*), (?P<expected>\d+)\)(?:, type=(?P<actual>.*))?"),
+            Template(
+                Kind.TYPE,
+                r"___check_(?:type_id|fake_script_type)\((?P<source>.*), (?:(?P<expected>\d+)|\.{3}|…)\)(?:, type=(?P<actual>.*))?",
+            ),
             Template(Kind.TYPE, r"___check_type_id\((?P<source>[^,()]*)"),
             Template(Kind.TYPE, r"isinstance\((?P<source>[^,()]+), (?P<expected>[\w.]+)\)"),
         ),

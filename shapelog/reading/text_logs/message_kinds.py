@@ -94,6 +94,7 @@ EXECUTING = re.compile(r"\s*While executing %(?P<node>\w{1,80}) ")
 _OWN_WORDS = (
     r"Could not (?:guard on|extract specialized integer from) data-dependent expression "
     r"(?=\(|-?\d|[A-Z]\w{0,20}\(|\w?[uzs]\d|True|False)|Guard failed on the same frame it was created"
+    r"|Operator does not support running with fake tensors\b"
     r"|Guard check failed: \d{1,9}/\d{1,9}:|AssertionError: Guard check failed:"
     r"|Cannot find a working triton installation|\bwhich is too old to be supported by the triton GPU compiler"
     r"|^\s*(?:\w{1,40}\.){0,4}CompilationError: at \d{1,6}:\d{1,6}:\s*$"
@@ -217,7 +218,7 @@ _ANY_BEGIN = re.compile(
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
     r"|GLOBAL_STATE |KeyError on |expected type of '|___check_|duck sizing added|shown is first use"
     r"|raised:|valid because|generated guard|triton inst|triton GPU|valid triton"
-    r"|data-dependent exp|You marked |uard failed on|run FX node|[a-z]Error:$|check failed|Cache miss due to"
+    r"|data-dependent exp|You marked |uard failed on|run FX node|with fake tensors|[a-z]Error:$|check failed|Cache miss due to"
     r"|[Cc]udagraph|CUDAGraph|Re-recording |pointer changed|Profiler Report|how to trace|torch\._inductor|torch\.fx"
     r"|create_|set_repl|_update_var|track_sym|guard added|automatic dyn"
 )

@@ -91,6 +91,8 @@ def of_reasons(reasons: Iterable[str]) -> Iterator[Versions]:
             yield Versions(5, 6)
         else:
             yield Versions(7 if parse(reason).source else 5)
+        if ", type=<class '" in reason:
+            yield Versions(10)
         if "User stack trace:" in reason:
             yield Versions(11)
 

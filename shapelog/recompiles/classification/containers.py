@@ -127,7 +127,8 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
     is_other = item.prop.kind is Kind.HAS and compute_with_other_numbers(entry, call) and is_tested(code_of(item), spelled(item.source))
     if not remedy and (is_other or takes_another_way(item, entry, call)):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_CASE)
-    return Classification(("SL314",), sentence, remedy=remedy or (_OWN_KEYS if _changes_it_itself(item, entry, call) else ""))
+    adds_keys = _changes_it_itself(item, entry, call) or _is_used_as_dict(code_of(item), item.source.display_name)
+    return Classification(("SL314",), sentence, remedy=remedy or (_OWN_KEYS if adds_keys else ""))
 
 
 def _is_passed_on(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:

@@ -23,6 +23,11 @@ _LAYOUT_OF_PARAMETER = "convert the model to one memory format before the first 
 _CHECKED_IN_TURN, _OF_2_0 = " strides mismatch at index ", re.compile(r"tensor '(?!L\[)")
 _MARK_OR_LAYOUT = "mark the later dim whose size varies as dynamic; where none does, use one memory format"
 _SIZE_OR_LAYOUT = "a later dim has another size, or else the tensor another memory layout"
+_SIZE_IF_STATIC = "a slice of a different width, a different memory layout, or, with dynamic=False, another size of a later dim"
+_COPY_OR_MARK = (
+    "leave out dynamic=False where it is set, or mark the later dim whose size varies as dynamic; where none does, copy the slice with "
+    "clone(memory_format=torch.contiguous_format)"
+)
 _ALLOW_DYNAMIC = "pass dynamic=True to torch.compile, or use torch 2.1 or newer, which makes a size dynamic when it changes"
 # How layers of torch.nn name their parameters.
 _WEIGHTS = ".weight", ".bias"
@@ -111,6 +116,8 @@ def stride(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         # PyTorch compares all sizes first (``TensorCheck::check_verbose`` in ``guards.cpp``): none of them changed.
         if 1 in (item.expected, item.actual) and not is_checked_in_turn:  # that of the innermost dim, which stays static
             return Classification(("SL105",), f"{changed}: {LAYOUT}", False, Verdict.CODE, of_parameter or _COPY_OR_LAYOUT)
+        if call.compile.metrics.assumes_entries and not of_parameter and 1 not in (item.expected, item.actual):
+            return Classification(("SL105",), f"{changed}: {_SIZE_IF_STATIC}", verdict=Verdict.CODE, remedy=_COPY_OR_MARK)
         words = LAYOUT if of_parameter else _LAYOUT_OR_SLICE
         return Classification(("SL105",), f"{changed}: {words}", verdict=Verdict.CODE, remedy=of_parameter or _COPY_OR_LAYOUT)
     return Classification(("SL105",), f"{changed}: {SLICE if is_slice else LAYOUT}", is_slice, remedy="" if is_slice else of_parameter)

@@ -143,7 +143,8 @@ def _int(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
 
 def _why_static(item: Violation, entry: CompileFacts, call: CompileFacts, has_hint: bool) -> str:
     """That PyTorch keeps an int of a module static, where it does: torch 2.8 and later, and only by default."""
-    if item.source in call.symbolic:
+    is_older = not has_hint and item.reason is not None and "L['" in item.reason.code  # as torch 2.6 and older write it
+    if item.source in call.symbolic or is_older:
         return ""
     is_known = has_hint or entry.guarded((item.source, VALUE)) is not None
     return f"; ints on an nn.Module are static by default{'' if is_known else ' from torch 2.8 on'}"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from shapelog.grouping import grouped
 from shapelog.reading.payloads.properties import Kind, is_address
 from shapelog.recompiles.causes import Cause
+from shapelog.recompiles.classification.result import short_type
 from shapelog.recompiles.classification.shown_objects import shown_object
 from shapelog.recompiles.classification.values import LONGEST_VALUE
 from shapelog.recompiles.evidence.violation import THE_CLASS
@@ -98,8 +99,18 @@ def with_other_values(fact: str, members: list[Blamed], others: list[str]) -> st
     elif later:
         then = f"then {', '.join([*later[:_VALUES], *['…'][: len(later) > _VALUES]])})"
         change = f"{change[:-1]}, {then}" if " (now " in change and change.endswith(")") else f"{change} ({then}"
+    elif of_others := _of_other_entries(same):
+        change += f" (other entries: {of_others})"
     named = others if len(others) <= _AXES else [*others[:_AXES], f"{len(others) - _AXES} more"]
     return f"{change}{f'; {why}' if why else ''}" + (f"; {enumerated(named)} changed too" if others else "")
+
+
+def _of_other_entries(causes: Sequence[Cause]) -> str:
+    """What the entries of the other causes were compiled for, where the values that came are not known; "" where they are."""
+    if not causes or any(item.after for item in causes) or causes[0].prop.kind not in (Kind.TYPE, Kind.LENGTH):
+        return ""
+    others = dict.fromkeys(short_type(item.before) for item in causes if item.before not in ("", causes[0].before))
+    return some(list(others), _VALUES)
 
 
 def _is_same_change(cause: Cause, first: Cause) -> bool:

@@ -59,7 +59,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     limit = config.recompile_limit or DEFAULT_LIMIT
     unrecorded = not explained.trace.shows_limit_hits
     # several objects share such a function, or the limit is another one, also for the frames that it has on other ranks
-    beyond = {frame.origin for frame in explained.trace.frames if len(frame.entries) > limit}
+    beyond = {frame.origin for frame in explained.trace.frames if _number_of_entries(explained, frame) > limit}
     # a text that is cut may have the reasons of one rank alone
     with_reasons = {frame for frame in explained.trace.frames if not lacks_reasons(explained, frame)}
     elsewhere = {frame.origin: frame for frame in explained.trace.frames if frame in with_reasons}
@@ -68,7 +68,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             yield _at_default_limit(explained, frame)
             continue
         hit = next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None)
-        entries = len(frame.entries)
+        entries = len(frame.entries) if hit else _number_of_entries(explained, frame)
         if hit is None and entries + 1 < limit:
             continue
         titles = frame.titles_of(frame.compiles)
@@ -114,6 +114,13 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             own_remedy=_remedy(explained, of_reasons, causes, compile),
             reason=reason,
         )
+
+
+def _number_of_entries(explained: Explanations, frame: Frame) -> int:
+    """How many entries a frame has. A text may begin after the first ones: then the id of the last compile shows how many it is."""
+    last = frame.compiles[-1]
+    is_counted = explained.trace.is_text and last.shown_label and last.reasons and last.outcome is Outcome.COMPILED
+    return max(len(frame.entries), last.id.compile + 1 if is_counted else 0)
 
 
 def may_be_refused(explained: Explanations, frame: Frame) -> bool:

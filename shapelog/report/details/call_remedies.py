@@ -48,6 +48,20 @@ _OF_ERROR = (
     ),
     (r"adding ATEN into max_autotune_gemm_backends", "add ATEN to torch._inductor.config.max_autotune_gemm_backends"),
     (
+        r"\baten\._(?:transformer_encoder_layer_fwd|native_multi_head_attention)\b",
+        "call torch.backends.mha.set_fastpath_enabled(False): the fast path of nn.TransformerEncoderLayer and nn.MultiheadAttention, which "
+        "eval() without gradients takes, cannot be compiled",
+    ),
+    (
+        r"(?:unsupported operator|with fake tensors): aten\.",
+        "leave this operator of PyTorch out of the compiled code: it cannot be traced",
+    ),
+    (
+        r"not yet implemented for compiled autograd",
+        "do not use compiled autograd for this backward pass: leave torch._dynamo.config.compiled_autograd off, or make the call outside "
+        "of compiled code",
+    ),
+    (
         r"no fake impl or Meta kernel|[Nn]o fake impl registered|requires a fake implementation",
         "give the custom operator a fake implementation, with torch.library.register_fake",
     ),

@@ -57,6 +57,11 @@ _WIDER_RANGE = "mark or declare a range with this size in it, or bring the input
 _MARKED_RANGE = "mark this range, or change the line that requires it"
 SHOWN_BY = 'which TORCH_LOGS="+dynamic" shows'
 _OF_DATA = "assert what always holds of {what} with torch._check, use torch.cond if both branches are needed, or move the line out"
+_INTEGER_OF_DATA = (
+    "keep {what} in a tensor (no .item(), int() or tolist() before this operation), or compute it before the compiled code and pass it as "
+    "an int: here its value is needed, and an assertion does not give it"
+)
+_NEEDS_INTEGER = "Could not extract specialized integer"
 _SYMBOL_OF_DATA, _ORIGIN_OF = re.compile(r"\bu\d{1,9}\b"), 'TORCHDYNAMO_EXTENDED_DEBUG_CREATE_SYMBOL="{}" shows where {} comes from'
 _CREATE_BEFORE = "create the module before the compiled call, or accept that its __init__ runs in eager mode"
 _SIZE_OF_DATA = (
@@ -70,7 +75,10 @@ _CONDITIONS = "add the rest of this message: it names each size, and what the co
 _MORE_OF_DYNAMO = 'run it with TORCH_LOGS="+dynamo", which shows the operation that failed and why'
 # Where a text log lacks the reason of a graph break.
 NAMES_REASON = "add the other log lines of this graph break: they name its reason"
-_OUTPUT_OF_COMPILER = "add the log lines that follow, with what {} compiler printed: its first error names what to do"
+_OUTPUT_OF_COMPILER = "add the log lines that follow, with what the C++ compiler printed: its first error names what to do"
+_OF_METAL = (
+    'update PyTorch, which made this kernel; until then, compile this code with backend="aot_eager", or wrap it in torch.compiler.disable'
+)
 _OWN_ERROR = (
     "check this before the compiled call and raise there: a function that raises while it is compiled runs in eager mode from then on"
 )
@@ -80,7 +88,7 @@ _BEFORE_THE_CALL = "call {function} before the compiled code is called, not in i
 _STRICT_CACHE = re.compile(r"\bBypass(?:AOTAutograd|FxGraph)Cache\b")
 _CACHED = "{remedy}, or compile without torch._functorch.config.strict_autograd_cache, which makes this an error"
 _MAKE_CACHEABLE = "remove what PyTorch names"
-_BUG = "report this bug to PyTorch, or avoid the calls that the guard rejects"
+_BUG = "report this bug to PyTorch; until then, keep what the guard names from changing, or wrap this code in torch.compiler.disable"
 _LOOK_AT_ARGUMENTS = (
     "check the inputs of this operation (types, shapes, dtypes, devices): most often it fails without torch.compile, too; "
     "a custom operator needs a fake implementation"
@@ -140,8 +148,15 @@ _SET = "set {}, which the error names"
 _IN_THE_WAY = re.compile(r"\b(?:[Cc]annot|[Nn]ot (?:be )?(?:supported|allowed|compatible)|not support|incompatible|conflicts?)\b")
 _TOO_LARGE = re.compile(r"\bout of resource\b")
 _SMALLER_KERNEL = (
-    "a kernel needs more registers or shared memory than this GPU has: update PyTorch and Triton, compile this code with "
-    'backend="aot_eager", or wrap it in torch.compiler.disable'
+    "a kernel needs more registers or shared memory (not the GPU's own memory) than a multiprocessor of this GPU has: update PyTorch and "
+    'Triton, compile this code with backend="aot_eager", or wrap it in torch.compiler.disable'
+)
+# Kernels that Inductor makes from a template, whose blocks have sizes that a caller of flex_attention may choose.
+_OF_TEMPLATE = re.compile(r"\btriton_(?:tem_|flex_)")
+_SMALLER_BLOCKS = (
+    "the kernel needs more shared memory (not the GPU's own memory) than a multiprocessor of this GPU has: if it is that of "
+    'flex_attention, pass smaller blocks or fewer stages, kernel_options={"BLOCK_M": 32, "BLOCK_N": 32, "num_stages": 1}; otherwise '
+    'update PyTorch and Triton, or compile this code with backend="aot_eager"'
 )
 _OTHER_TRITON = (
     "update PyTorch and Triton; if the line casts to or from a type that this GPU lacks, such as fp8, use another dtype; or compile "
@@ -201,7 +216,8 @@ _NOT_INSTALLED = (
     (re.compile(r"\bld: cannot find (-l\S+)"), "install the library that the linker does not find ({}), or put it on LIBRARY_PATH"),
     (
         re.compile(r"Cannot find a working triton installation"),
-        'install Triton for this version of PyTorch and this GPU, or compile this code with backend="aot_eager"',
+        "install Triton for this version of PyTorch and this GPU (on Windows, the package triton-windows), or compile this code with "
+        'backend="aot_eager"',
     ),
     (
         re.compile(
@@ -286,8 +302,10 @@ def is_in_captured_graph(compile: Compile, line: StackFrame | None) -> bool:
 
 def _left_out(compile: Compile, message: CompilerMessage) -> str:
     """What a text lacks of a failure, and how to get it."""
-    if message.title.endswith((UNCOMPILED_CPP, METAL_STOPPED)):
-        return _OUTPUT_OF_COMPILER.format("Metal's" if message.title.endswith(METAL_STOPPED) else "the C++")
+    if message.title.endswith(UNCOMPILED_CPP):
+        return _OUTPUT_OF_COMPILER
+    if METAL_STOPPED in message.title:
+        return _OF_METAL
     if message.title == LOST_REASON:
         return NAMES_REASON
     if _WITHOUT_CONDITIONS.fullmatch(message.title) or message.title.endswith(OF_UNKNOWN_CONDITION):
@@ -335,7 +353,8 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
 def _about_data(message: CompilerMessage) -> str:
     """About a value that only the data decide; how to find its line where the message has none of the user's."""
     symbols = sorted(set(_SYMBOL_OF_DATA.findall(message.title)))
-    remedy = _OF_DATA.format(what=enumerated(symbols) or "this value")
+    needed = _INTEGER_OF_DATA if _NEEDS_INTEGER in message.title else _OF_DATA
+    remedy = needed.format(what=enumerated(symbols) or "this value")
     has_own_line = any(not is_library(line.file) for line in message.stack)
     return remedy if has_own_line or not symbols else f"{remedy}; {_ORIGIN_OF.format(symbols[0], symbols[0])}"
 
@@ -354,7 +373,7 @@ def _by_words(message: CompilerMessage, reason: str) -> str:
     if TRITON_STOPPED in message.title:
         return _OTHER_TRITON
     if _TOO_LARGE.search(reason):
-        return _SMALLER_KERNEL
+        return _SMALLER_BLOCKS if _OF_TEMPLATE.search(reason) else _SMALLER_KERNEL
     if forbidden := _FORBIDDEN.search(message.title):
         return _BEFORE_THE_CALL.format(function=forbidden[1])
     if _STRICT_CACHE.search(message.title):

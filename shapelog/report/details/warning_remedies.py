@@ -33,7 +33,8 @@ _REMEDIES = (
     ),
     (r"requires gradient\.? but it's not properly registered", "register it as an nn.Parameter"),
     (
-        r"No valid triton configs|benchmarking choice|Failed to benchmark choice|during autotuning|autotuning benchmarks failed",
+        r"No valid triton configs|^out of resource: |benchmarking choice|Failed to benchmark choice|during autotuning"
+        r"|autotuning benchmarks failed",
         ("nothing: max-autotune leaves this kernel out and takes another one"),
     ),
     (r"suppressing in case backwards not needed", "fix the error before a backward pass is run"),

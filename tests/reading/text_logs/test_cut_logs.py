@@ -85,6 +85,27 @@ def test_a_stride_of_an_old_version_may_be_that_of_a_later_size(now: int, remedy
     assert item.causes[0].own_remedy.startswith(remedy)
 
 
+def test_strides_of_torch_2_4_that_differ_each_time_may_be_those_of_a_size_that_is_kept_static(tmp_path: Path) -> None:
+    """As ``dynamic=False`` does: sizes that vary are dynamic from the second entry on otherwise."""
+    start = "V0102 16:04:31.731000 13017 torch/_dynamo/guards.py:2611] [1/8] [__recompiles] "
+    reasons = (f"    - tensor 'L['points'][0]' stride mismatch at index 0. expected {before}, actual 18" for before in (14, 12, 16))
+    lines = ("Recompiling function f in a.py:1", "    triggered by the following guard failure(s):", *reasons)
+    (item,) = report_of("".join(f"{start}{line}\n" for line in lines), tmp_path).explained.recompiles
+    assert item.causes[0].sentence.endswith("or, with dynamic=False, another size of a later dim")
+    assert item.causes[0].own_remedy.startswith("leave out dynamic=False where it is set, or mark the later dim")
+
+
+@pytest.mark.parametrize(
+    ("last", "room"), [(7, "has 8 cache entries (limit 8); the next recompilation"), (6, "has 7 cache entries"), (5, "")]
+)
+def test_the_id_of_the_last_compile_shows_how_many_entries_there_are(last: int, room: str, tmp_path: Path) -> None:
+    text = RECOMPILING.replace("[0/1]", f"[0/{last}]") + REASON.replace("[0/1]", f"[0/{last}]").replace("0/0:", f"0/{last - 1}:")
+    near = [
+        item.sentence for item in report_of(f"{text}rank mismatch. expected 2, actual 3\n", tmp_path).findings if item.rule.code == "SL402"
+    ]
+    assert [room in sentence for sentence in near] == ([True] if room else [])
+
+
 @pytest.mark.parametrize("reason", ["    - ", "   last reason: "])
 def test_a_stride_of_torch_2_4_may_be_that_of_a_later_size(reason: str, tmp_path: Path) -> None:
     """Recorded with 2.4: ``y`` of size [3, 4], then [3, 5]. From 2.6 on, the reason of the same program is size[1]."""

@@ -240,3 +240,19 @@ def test_a_buffer_that_is_replaced_in_inference_mode_is_to_be_filled(source: str
     reason = f"tensor '{source}' dispatch key set mismatch. expected {expected}, actual {actual}"
     (recompile,) = report_of(tmp_path, (f"0/0: {reason}",)).recompiles
     assert ("copy_()" in recompile.causes[0].own_remedy) is is_buffer
+
+
+def test_types_of_earlier_entries_are_listed_where_the_type_that_came_is_not_known(tmp_path: Path) -> None:
+    """Ids may be left out, as where somebody shortens a list."""
+    classes = ("gray.RandomGrayscale", "flip.RandomFlip", "affine.RandomAffine")
+    path = tmp_path / "run.txt"
+    lines = (f"0/{number}: ___check_type_id(self, ...), type=<class '...{name}'>\n" for number, name in enumerate(classes))
+    path.write_text("".join(lines), encoding="utf-8")
+    (alert,) = collect_alerts(analyze(load(path), debug=True), Repository()).alerts
+    assert alert.sentence.endswith("to another type (other entries: RandomFlip, RandomAffine)")
+
+
+def test_keys_that_the_line_of_the_guard_sets_are_added_by_the_code_itself(tmp_path: Path) -> None:
+    report = report_of(tmp_path, ("0/0: len(td._dict) == 2    # self._dict[key] = value  # tensordict/_td.py:2486 in _set",))
+    (item,) = report.recompiles
+    assert item.causes[0].own_remedy.startswith("the code itself adds keys to this dict: add them before the first compiled call")

@@ -273,7 +273,37 @@ def test_what_metal_cannot_compile_is_its_first_error(front: str, is_cut: bool, 
     (found,) = found_in(f"It prints\n```\n{text}```\n", tmp_path)
     error = "" if is_cut else ": use of undeclared identifier 'r0_0'"
     assert found.sentence.endswith(f"failed to compile in Inductor: Metal cannot compile a kernel{error}")
-    assert ("what Metal's compiler printed" in found.remedy) == is_cut
+    assert found.remedy.startswith('update PyTorch, which made this kernel; until then, compile this code with backend="aot_eager"')
+
+
+def test_the_arguments_of_an_operation_may_be_tensors_of_torch_func(tmp_path: Path) -> None:
+    """PyTorch writes them over several lines."""
+    argument = "GradTrackingTensor(lvl=1, value=\n    FakeTensor(..., size=({}, 32000),\n               requires_grad=True)\n)"
+    call = f"call_function <built-in method matmul of type object at 0x7cf8>(*({argument.format('s0')}, {argument.format(4096)}), **{{}})"
+    (found,) = found_in(f"TorchRuntimeError: Failed running {call}:\na and b must have same reduction dim\n", tmp_path)
+    assert found.sentence.endswith("matmul failed: a and b must have same reduction dim")
+
+
+@pytest.mark.parametrize("front", ["Unsupported ", "torch._dynamo.exc.Unsupported: ", ""])
+@pytest.mark.parametrize(
+    ("operator", "remedy"),
+    [
+        ("aten._transformer_encoder_layer_fwd.default", "call torch.backends.mha.set_fastpath_enabled(False)"),
+        ("aten.quantize_per_tensor.default", "leave this operator of PyTorch out of the compiled code"),
+        ("mylib.op.default", "give the operator a fake implementation"),
+    ],
+)
+def test_an_operator_that_has_no_fake_implementation_is_named(front: str, operator: str, remedy: str, tmp_path: Path) -> None:
+    text = "Operator does not support running with fake tensors\n\n  Developer debug context: unsupported operator: "
+    (found,) = found_in(f"{front}{text}{operator}\n", tmp_path)
+    assert found.sentence.endswith(f"Operator does not support running with fake tensors: {operator}")
+    assert found.remedy.startswith(remedy)
+
+
+def test_what_compiled_autograd_does_not_take_is_run_without_it(tmp_path: Path) -> None:
+    text = '  File "/srv/torch/autograd/graph.py", line 829, in _engine_run_backward\n    return run_backward(\n'
+    (found,) = found_in(f"{text}NotImplementedError: TorchDispatchMode not yet implemented for compiled autograd. \n", tmp_path)
+    assert found.remedy.startswith("do not use compiled autograd for this backward pass")
 
 
 def test_what_metal_printed_below_a_kernel_is_known_without_the_kernel(tmp_path: Path) -> None:

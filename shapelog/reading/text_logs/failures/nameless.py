@@ -56,6 +56,7 @@ _IN_OWN_WORDS = {
         re.S,
     ),
     "RuntimeError": re.compile(REFUSED_INPUT),
+    "Unsupported": re.compile(r"Operator does not support running with fake tensors\b.*", re.S),
     "TorchRuntimeError": re.compile(r"Dynamo failed to run FX node with fake tensors:\s+(?:call_\w|\.{3} got \w).*", re.S),
 }
 # A condition that has no hint depends on the data.

@@ -43,6 +43,7 @@ NO_CONFIGS = r"No valid triton configs\. \w{1,80}: [^\n]*[^\s.]\.?(?=\s*$)"
 _NAMES_COMPILER = (
     r"torch\.(?:compile|export)\b|torch\._(?:dynamo|inductor|functorch)\b|\bDynamo\b|\bdynamo-optimized\b|\baot_autograd\b"
     r"|\bDetected that you are using FX to\b|\bCompiledFunction|\bFakeTensor|\bTORCHINDUCTOR_|\bcudagraph pool\b"
+    r"|\bnot yet implemented for compiled autograd\b"
     r"|\bNo valid triton configs\. "
     rf"|{_OF_INPUTS}"
 )

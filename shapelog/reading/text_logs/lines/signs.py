@@ -25,6 +25,7 @@ _WORDS = (
     "mismatch at index ",
     "ailed running call_",
     "ailed to run FX node",
+    "running with fake tensors",
     "not know how to trace",
     "following guard failure",
     "GLOBAL_STATE changed: ",

@@ -111,7 +111,7 @@ def reasons_in(line: str) -> BareReasons | None:
     if not split_entry(reason)[0] and (found := _BEHIND_WORDS.search(line)):
         is_about_guards = found["guard"] or _OF_GUARDS.search(line, 0, found.start())
         return BareReasons((reason,)) if is_about_guards and is_reason(reason := _without_marks(found["reason"])) else None
-    quoted_guard = _GUARD_ALONE.search(line)
+    quoted_guard = None if split_entry(reason)[0] else _GUARD_ALONE.search(line)
     reason = _quoted(line, quoted_guard.end()) if quoted_guard else reason
     if parse(reason).family != "other":
         is_said = not _HAS_FAILED.match(reason)
