@@ -270,6 +270,8 @@ def stage(compile: Compile) -> str:
         return _TYPES[kind]
     stages = _STAGES[:3] if kind == _OF_ANY_BACKEND else _STAGES
     deepest = max(((text.rfind(path), len(path), name) for path, name in stages if path in text), default=(-1, 0, ""))
+    if deepest[2] == "Dynamo" and compile.failure.title == LOST_EXCEPTION:
+        return ""  # what is missing of the stack may lead into a later stage
     return deepest[2] or _TYPES.get(kind, "")
 
 

@@ -21,6 +21,8 @@ LEFT_TO_PYTHON = frozenset(
         "SideEffectsError",
     )
 )
+# What a log has in front of an error with which Dynamo leaves the code to Python, also one of a later stage; WONT before torch 2.0.
+_NOT_CONVERTED = ("WON'T CONVERT ", "WONT CONVERT ")
 
 
 class Fate(Enum):
@@ -67,6 +69,8 @@ def fate_of(frame: Frame, compile: Compile) -> Fate:
         return Fate.RAISED
     if any(is_the_failure(item, compile) for item in compile.breaks):
         return Fate.EAGER  # with fullgraph the error is raised before a graph break is recorded
+    if compile.error.startswith(_NOT_CONVERTED):
+        return Fate.EAGER
     if compile.metrics.is_unnumbered or not compile.metrics.fail_type or compile.metrics.fail_type in LEFT_TO_PYTHON:
         return Fate.UNKNOWN
     return _without_suppression(compile)

@@ -9,6 +9,7 @@ from shapelog.advice.remedies import Remedies
 from shapelog.errors import ShapelogError
 from shapelog.reading.text_logs.failures.failure import failure
 from shapelog.report.alerts.collect import collect_alerts
+from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
@@ -1684,7 +1685,7 @@ def test_a_warning_that_follows_a_stack_that_is_cut_is_no_exception(between: str
     )
     below = "/lib/torch/_inductor/compile_fx.py:321: UserWarning: TensorFloat32 tensor cores are not enabled.\n  warnings.warn(\n"
     (found,) = failures("".join(f"{logged}{line}\n" for line in lines) + between + below, tmp_path)
-    assert found.sentence == "f failed to compile in Dynamo: the exception is missing from the log"
+    assert found.sentence == "f failed to compile: the exception is missing from the log"
 
 
 def test_words_below_a_stack_that_is_cut_are_no_exception(tmp_path: Path) -> None:
@@ -2077,3 +2078,15 @@ def test_a_stack_of_ipython_may_lack_its_heading(file: str, tmp_path: Path) -> N
 def test_a_mark_that_begins_a_cut_quotation_is_no_part_of_the_message(tmp_path: Path) -> None:
     (found,) = failures("I get torch._dynamo.exc.Unsupported: 'inline in skipfiles: Adder.add | call_function\n", tmp_path)
     assert found.sentence.endswith(": inline in skipfiles: Adder.add | call_function")
+
+
+def test_code_that_dynamo_does_not_convert_runs_in_eager_mode(tmp_path: Path) -> None:
+    """PyTorch logs these words where it goes on after an error, and raises others."""
+    path = tmp_path / "run.txt"
+    head = "W0711 17:08:34.348000 76404 torch/_dynamo/convert_frame.py:1280] "
+    path.write_text(
+        f"{head}WON'T CONVERT f /srv/app/model.py line 209\n{head}due to:\n{head}Traceback (most recent call last):\n", encoding="utf-8"
+    )
+    report = analyze(load(path), debug=True)
+    (step,) = next_steps(collect_alerts(report, Repository()))
+    assert step.saving.eager == (Eager.ALL,)

@@ -280,16 +280,16 @@ def test_the_part_of_the_compiler_is_known_by_paths_of_windows_as_well(separator
 @pytest.mark.parametrize(
     ("files", "where"),
     [
-        (("_dynamo/output_graph.py", "_dynamo/repro/after_dynamo.py"), "in the backend"),
-        (("_dynamo/repro/after_dynamo.py", "_inductor/compile_fx.py"), "in Inductor"),
-        (("_dynamo/repro/after_dynamo.py", "_dynamo/convert_frame.py"), "in Dynamo"),  # another compilation, within that one
+        (("_dynamo/output_graph.py", "_dynamo/repro/after_dynamo.py"), " in the backend"),
+        (("_dynamo/repro/after_dynamo.py", "_inductor/compile_fx.py"), " in Inductor"),
+        (("_dynamo/repro/after_dynamo.py", "_dynamo/convert_frame.py"), ""),  # what is missing may lead into a later stage
     ],
 )
 def test_a_stack_that_ends_where_a_backend_is_called_is_of_the_backend(files: tuple[str, ...], where: str, tmp_path: Path) -> None:
     head = r"W0916 19:14:38.825000 9120 Lib\site-packages\torch\_dynamo\convert_frame.py:1280] "
     stack = "".join(f'{head}  File "{TORCH}/{file}", line 9, in f\n{head}    g()\n' for file in files)
     (finding,) = report_of(stack.replace("/", "\\"), tmp_path).findings
-    assert finding.sentence.endswith(f"failed to compile {where}: the exception is missing from the log")
+    assert finding.sentence.endswith(f"failed to compile{where}: the exception is missing from the log")
 
 
 def test_a_declared_dim_that_the_code_of_a_function_fixes_stops_an_export(tmp_path: Path) -> None:
