@@ -38,7 +38,7 @@ _IN_GUARDS = (("framelocals_idx", Versions(7)), ("DIMENSION_DYNAMIC_MARKING_GUAR
 # In the warning at the recompile limit and in its exceptions.
 _IN_TEXT = (
     (re.compile(r"\btorchdynamo hit "), Versions(None, 0)),
-    (re.compile(r"\bcache_size_limit (?:\(|reached)"), Versions(None, 6)),
+    (re.compile(r"(?:\b|accumulated_)cache_size_limit (?:\(|reached)"), Versions(None, 6)),
     (re.compile(r"config\.(?:accumulated_)?recompile_limit|\brecompile_limit reached"), Versions(7)),
     (re.compile(r"reached with one_graph=True"), Versions(7, 8)),
     (re.compile(r"reached with fullgraph=True"), Versions(9, 10)),

@@ -57,6 +57,8 @@ _FIXED_AT_ONE = re.compile(r"specialized it to be a constant \([01]\)")  # an er
 _LONGEST_CODE = 60
 # Shorter than that of an int64, and not that of Inductor's 32-bit indices, which hardly any size exceeds, and which 0/1 may have as well.
 _UPPER_BOUND = re.compile(r" <= (?!2147483647$)\d{1,15}$")
+_WIDTH_OF_INDICES = " in can_use_32bit_indexing)"
+_WIDE_INDICES = "accept a graph for tensors of more than 2147483647 elements: it has 64-bit indices"
 
 
 class _Guard(NamedTuple):
@@ -254,6 +256,9 @@ def _exact(guard: _Guard) -> Classification | None:
 
 
 def _branch(guard: _Guard) -> Classification:
+    if _WIDTH_OF_INDICES in guard.shape.comment:
+        sentence = f"Inductor's 32-bit indices are too small for a tensor: the cache entry requires {guard.shown}"
+        return Classification(("SL204",), sentence, True, remedy=_WIDE_INDICES)
     what = "an int" if guard.names and not guard.sizes else "a size"
     is_open = not guard.values and _ZERO_ONE in guard.shape.comment and _UPPER_BOUND.search(guard.expression)
     small = f"{what} is 0 or 1, on which PyTorch always specializes, or " if is_open else ""

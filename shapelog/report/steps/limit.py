@@ -13,6 +13,9 @@ from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, StepSources, step_of, subject_of_alerts
 from shapelog.rules import AlertKind
 
+# Of how many limits with causes of their own a step names what removes these.
+_FEW = 2
+
 
 def is_lifted(run: StepSources, code: Code) -> bool:
     """Whether with the marks no recorded call of this code is refused."""
@@ -62,7 +65,7 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     of_all = _of_all_objects(alerts[0])
     setting = trace.version.limit_setting(of_all)
     remedies = {remedy.text for alert in alerts for remedy in (alert.remedy, *([alert.rest.remedy] if alert.rest else []))}
-    remedy = remedies.pop() if len(remedies) == 1 else f"remove the cause of each, or raise {setting}"
+    remedy = remedies.pop() if len(remedies) == 1 else f"{_each(alerts, setting)} raise {setting}"
     known = trace.config.accumulated_recompile_limit if of_all else trace.config.recompile_limit
     limit = known or (DEFAULT_ACCUMULATED_LIMIT if of_all else DEFAULT_LIMIT)
     # A text without the limit may be of a program that raised it; and it is not raised where each call needs a graph.
@@ -74,6 +77,15 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         return step
     reach = "reaches" if subject == alerts[0].title and " and " not in subject else "reach"
     return replace(step, title=f"If {subject} still {reach} the recompile limit, raise it", places=())
+
+
+def _each(alerts: Sequence[Alert], setting: str) -> str:
+    """What removes the cause of each limit, where there are two: ``f: wrap the float in a tensor; step: ...; or``."""
+    raised = f"; or raise {setting}"
+    known = {alert.title: alert.remedy.text for alert in alerts if alert.remedy.text.endswith(raised) and not alert.rest}
+    if len(alerts) > _FEW or len(known) < len(alerts):
+        return "remove the cause of each, or"
+    return "; ".join([*(f"{title}: {text.removesuffix(raised)}" for title, text in known.items()), "or"])
 
 
 def _of_all_objects(alert: Alert) -> bool:

@@ -12,6 +12,7 @@ from shapelog.errors import ShapelogError
 from shapelog.recompiles.explain import explain_trace
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.explain_compile import explain_compile
+from shapelog.report.next_steps import next_steps
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.reporters import Options, renderer
@@ -1040,7 +1041,7 @@ def test_a_guard_in_part_in_the_list_of_an_old_version_is_no_reason(tmp_path: Pa
 
 def test_functions_at_the_limit_for_other_reasons_are_not_given_the_remedy_of_one(tmp_path: Path) -> None:
     shown = terminal(OLD_LIMITS.removesuffix("""["tensor 'x""") + "['n == 4']\n", tmp_path)
-    assert "Keep fold and scale below the recompile limit: remove the cause of each, or raise torch._dynamo." in shown
+    assert "Keep fold and scale below the recompile limit: fold: keep the length fixed" in shown
 
 
 def test_a_function_at_the_limit_without_a_reason_leaves_the_others_their_remedy(tmp_path: Path) -> None:
@@ -1432,3 +1433,31 @@ def test_the_line_that_reads_a_value_in_another_file_is_in_a_note(file: str, tmp
     shown = terminal(text, tmp_path)
     note = "= the guard is of /srv/lora.py:145: return patches[self.key]"
     assert (note in shown, f"--> /srv/net.py:{145 if file == '/srv/net.py' else 7} " in shown) == (file == "/srv/lora.py", True)
+
+
+def test_a_warning_of_python_is_no_part_of_the_last_reason(tmp_path: Path) -> None:
+    """As deep as the warning at the limit, which somebody wrapped behind its head."""
+    text = (
+        "    W0903 18:41:46 torch/_dynamo/convert_frame.py:1358] [0/8]\n        torch._dynamo hit config.recompile_limit (8)\n"
+        "        function: 'attend'\n        last reason: 0/7: tensor 'key' requires_grad mismatch\n"
+        "    torch/nn/attention/flex_attention.py:1687: UserWarning:\n        flex_attention called without torch.compile()\n"
+    )
+    (found,) = report_of(text, tmp_path).findings
+    assert found.sentence.endswith("the last reason: requires_grad of key changed")
+
+
+def test_an_index_that_needs_64_bits_is_of_inductor_and_not_of_the_code(tmp_path: Path) -> None:
+    guard = "0/0: x.size()[1]*y.size()[1] <= 2147483647  # (_inductor/codegen/simd.py:1877 in can_use_32bit_indexing)"
+    (item,) = report_of(f"{RECOMPILING}{REASON.partition('0/0')[0]}{guard}\n", tmp_path).explained.recompiles
+    assert item.causes[0].sentence.startswith("Inductor's 32-bit indices are too small for a tensor: the cache entry requires ")
+    assert item.causes[0].own_remedy.startswith("accept a graph for tensors of more than 2147483647 elements")
+
+
+def test_a_step_about_two_limits_has_the_remedy_of_each(tmp_path: Path) -> None:
+    start = "V1101 02:43:39.336000 9 torch/_dynamo/guards.py:2813] "
+    hits = (LIMIT.format(rank=0, process=9) + LAST.format(front="[rank0]:", process=9, reason="{}")).replace("[rank0]:", "")
+    text = hits.format("L['c'] == 1.5") + hits.replace("1/8", "2/8").replace("1/0", "2/0").replace("'f'", "'g'").format("L['k'] == 'a'")
+    (step,) = next_steps(collect_alerts(report_of(f"{start}\n{text}", tmp_path), Repository()))
+    first, second = "f: wrap the float in a tensor, torch.tensor(value)", "g: "
+    assert first in step.title
+    assert f"; {second}" in step.title

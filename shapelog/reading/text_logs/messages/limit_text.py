@@ -16,6 +16,8 @@ _LIMIT = re.compile(
 # In the title of an issue.
 _NAMED_REASON = re.compile(r"tensor '[^\n]{1,200}?' (?:(?:size|strides?) mismatch at index \d|rank mismatch)[^\n]*")
 _ADVISED = re.compile(r"^\s*(?:To log all|[Tt]o diagnose)")
+# A warning of Python's, as deep as these lines or joined to one of them.
+_OTHER_WARNING = re.compile(r"(?:^|\s)\s{0,40}[^\s:]{1,400}\.py:\d{1,9}: \w{0,40}Warning:")
 _WRAPPED_LIMIT = re.compile(r"dynamo hit\s*$")
 # The line is left out, or has another sign in its place, where somebody shortened it.
 _FUNCTION = re.compile(
@@ -53,7 +55,9 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
     """The warnings in the lines of a message. One whose first line was cut off counts, too."""
     found: LimitText | None = None
     is_over = has_reason = False  # the warning ends with what PyTorch advises
-    for line in unwrapped(lines, _WRAPPED_LIMIT):
+    for whole in unwrapped(lines, _WRAPPED_LIMIT):
+        other = _OTHER_WARNING.search(whole)
+        line = whole[: other.start()] if other else whole
         limit, function, reason = _LIMIT.search(line), _FUNCTION.search(line), _LAST_REASON.search(line)
         if limit or (function and (found is None or found.code.name)):
             if found:
@@ -62,7 +66,7 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             value = limit["limit"] or limit["old_limit"] or "" if limit else ""
             is_mentioned = limit is not None and _is_mention(line, limit)
             found, is_over, has_reason = LimitText(setting, value, LoggedCode(), (), is_mentioned), False, False
-        is_over = is_over or _ADVISED.search(line) is not None
+        is_over = is_over or _ADVISED.search(whole) is not None
         has_reason = has_reason or reason is not None
         if found is None:
             if not reason:
@@ -84,6 +88,7 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             found = found._replace(reasons=(*found.reasons[:-1], continued(found.reasons[-1], line, False)))
         elif not limit and not function and is_reason(line):
             found = found._replace(reasons=(*found.reasons, line.strip()))
+        is_over = is_over or other is not None
     if found:
         yield found._replace(is_cut=not (is_over or has_reason or found.reasons))
 
