@@ -28,6 +28,8 @@ class Versions(NamedTuple):
 
 CODE_STATE = Versions(6)
 SUGGESTION = Versions(8)
+# A guard on a local variable without ``L[...]``.
+_NAMES_LOCAL = re.compile(r"(?:len\()?(?!___|[LG]\[|GLOBAL_STATE)[a-z_]\w{0,80}[.\[\w'\]()]{0,200} [=<>!]=? ")
 # Lines that begin with a date in brackets and name the logger.
 DATED = Versions(None, 2)
 # Reasons without the ids of entries; people leave them out, too.
@@ -83,7 +85,8 @@ def of_reasons(reasons: Iterable[str]) -> Iterator[Versions]:
         if not split_entry(reason)[0]:
             if "L['" in reason:
                 yield Versions(None, 6)
-            if "L['" in reason or not reason.startswith("tensor '"):
+            is_without_scope = _NAMES_LOCAL.match(reason) is not None  # as 2.0 and 2.7 write it: somebody left out the id
+            if "L['" in reason or not (reason.startswith("tensor '") or is_without_scope):
                 yield WITHOUT_IDS
         elif _INVALIDATED in reason:  # written in C++, with sources in full
             yield Versions(5)
