@@ -189,12 +189,18 @@ def _avoidable(report: Report) -> str:
         where = f" {advice.scope}" if advice.scope else ""
         by = f" by marking, {changed} more by a code change" if changed else ""
         return f"{most}{saved} of {plural(advice.before.compiles, 'compilation')}{where} {_are(saved)} avoidable{by}."
-    refused = advice.before.limit_hits - advice.after.limit_hits if advice and advice.suggestions else 0
-    if refused > 0:
-        return f"{plural(refused, 'refused compilation')} {_are(refused)} avoidable."
+    if _lifts_limit_alone(advice):
+        return "Marking may keep the code below the recompile limit."
     if changed:
         return f"{changed} of {plural(summary.compiles, 'compilation')} {_are(changed)} avoidable by a code change."
     return f"{plural(summary.recompiles, 'recompilation')}, and marking would remove none."
+
+
+def _lifts_limit_alone(advice: Advice | None) -> bool:
+    """Whether marks remove no compilation, as calls that were refused take the place of those that need none any more."""
+    if advice is None or not advice.suggestions or _avoided_by_marks(advice) > 0:
+        return False
+    return advice.before.limit_hits > advice.after.limit_hits
 
 
 def _are(number: int) -> str:
@@ -213,7 +219,7 @@ def _with_marks(advice: Advice | None) -> str:
         return as_sentence(advice.why_empty)
     saved = advice.saved_seconds.as_saving
     where = f" {advice.scope}" if advice.scope else ""
-    if not saved:
+    if not saved or _lifts_limit_alone(advice):
         return f"Mark {advice.what_to_mark} as dynamic."
     return f"Marking {advice.what_to_mark} as dynamic would save {saved} of {advice.before.seconds} of compile time{where}."
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import make
 import pytest
 import vllm_traces
-from payload_text import size_mismatch
+from payload_text import equals_match, graph_text, guard_tree, size_mismatch, tensor_match
 from recorded import report_of
 
 import shapelog
@@ -115,3 +115,15 @@ def test_a_payload_that_does_not_match_its_checksum_is_on_the_first_view() -> No
     first = render(make.report(make.trace(damaged)), Options()).decode().partition('id="advice"')[0]
     assert "The trace has 1 problem." in first
     assert "The trace has" not in render(make.report(make.trace(make.compile("0/0", make.tensor(8, 16)))), Options()).decode()
+
+
+def test_marks_that_only_make_room_below_the_limit_save_no_time() -> None:
+    """A call that was refused takes the place of the compilation that they remove, or more of them are served by the first."""
+    made = make.trace()
+    for number, mode in enumerate(("a", "b")):
+        guards = guard_tree(tensor_match(size=(10, 8)), equals_match("L['mode']", mode, "str"))
+        made += make.compile(f"0/{number}", make.tensor(10, 8), guards=guards, graph=graph_text().replace("x + 1", f"x + {number}"))
+    size = "tensor 'x' size mismatch at index 0. expected 10, actual 12"
+    found = verdict(make.report(made + make.refused("0/2", f"0/1: {size}", f"0/0: {size}")))
+    assert found.title == "Marking may keep the code below the recompile limit."
+    assert found.lead.startswith("Mark 1 input as dynamic.")
