@@ -372,6 +372,9 @@ def test_another_order_of_strides_is_one_cause_with_both_layouts() -> None:
         ("math.ceil(5.0*torch.sym_float(L['x'].size()[1]) / 4.0) == 20", "math.ceil(5.0*float(x.size()[1]) / 4.0) == 20"),
         ("torch._sym_sqrt(L['n']) < 4.0", "sqrt(n) < 4.0"),
         ("(-1)*L['n'] < 0", "-n < 0"),
+        ("(3*L['n']) != 144", "n != 48"),
+        ("(3*L['x'].size()[0]) <= 144", "x.size()[0] <= 48"),
+        ("(3*L['n']) != 145", "(3*n) != 145"),
     ],
 )
 def test_a_guard_is_shown_without_what_pytorch_writes_for_symbols(guard: str, shown: str) -> None:

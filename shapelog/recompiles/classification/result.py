@@ -27,6 +27,7 @@ _SYMBOLIC = re.compile(r"\btorch\._?sym_")
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
 _LONGEST_GUARD = 120
 _LONGEST_CALL = 60
+_PRODUCT = re.compile(r"\((?P<factor>[1-9]\d{0,8})\*(?P<of>(?:[^()]|\(\)){1,200})\) (?P<operator>[=!<>]=|[<>]) (?P<number>\d{1,18})")
 
 
 class Classification(NamedTuple):
@@ -105,4 +106,8 @@ def made_outside(source: Source, lines: Iterable[StackFrame | UserLine | None]) 
 
 def shown_guard(expression: str) -> str:
     """A guard as a sentence has it: in the user's words, and without the middle of a very long one."""
-    return cut(_SYMBOLIC.sub("", display_text(expression)).replace("(-1)*", "-"), _LONGEST_GUARD)
+    shown = _SYMBOLIC.sub("", display_text(expression)).replace("(-1)*", "-")
+    product = _PRODUCT.fullmatch(shown)
+    if product and int(product["number"]) % int(product["factor"]) == 0:  # ``(3*n) != 144`` is ``n != 48``
+        shown = f"{product['of']} {product['operator']} {int(product['number']) // int(product['factor'])}"
+    return cut(shown, _LONGEST_GUARD)
