@@ -87,6 +87,11 @@ _SYMBOLIC_BOOL = re.compile(r"argument '(\w{1,80})'.{0,40} must be bool, not Sym
 _BRANCH_ON_IT = (
     "Write `{name}=True if ... else False` with this condition: the operator takes no symbolic bool, and each value needs a graph."
 )
+# ``F.interpolate`` passes its operators the scale as a list of floats, in which no symbol may be.
+_SYMBOLIC_SCALE = re.compile(
+    r"upsample_\w{1,40}\(\) received an invalid combination of arguments - got \(\w{1,40}, NoneType, (?:bool, )?list\)"
+)
+_PASS_SIZE = "Pass interpolate `size=(h * scale, w * scale)` in place of `scale_factor=scale`: a scale that is symbolic breaks the graph."
 # A class statement that Dynamo cannot trace, as that of an nn.Module.
 _CLASS_STATEMENT, _DEFINE_OUTSIDE = "Invalid call to __build_class__", "Define the class at module level."
 KEPT_APART = "Accept it: PyTorch breaks the graph here itself, so that this part has a graph of its own."
@@ -252,6 +257,8 @@ def _fitting(hints: tuple[str, ...], message: CompilerMessage, stack: Sequence[S
         return (MOVE_OPERATOR,)
     if symbolic := _SYMBOLIC_BOOL.search(message.explanation):
         return (_BRANCH_ON_IT.format(name=symbolic[1]),)
+    if _SYMBOLIC_SCALE.match(message.explanation):
+        return (_PASS_SIZE,)
     if message.title == _CLASS_STATEMENT:
         return (_DEFINE_OUTSIDE,)
     if name := _builtin_of_python(message, stack):

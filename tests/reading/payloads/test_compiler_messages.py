@@ -221,6 +221,19 @@ def test_an_operator_that_takes_no_symbolic_bool_has_the_branch_that_it_needs() 
     assert (other.takes_no_symbol, len(other.hints)) == (False, 1)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "is_symbolic"), [("FakeTensor, NoneType, bool, list", True), ("FakeTensor, tuple, bool, str", False)]
+)
+def test_interpolate_takes_a_size_that_is_symbolic_and_no_scale(arguments: str, is_symbolic: bool) -> None:
+    text = (
+        "TypeError when making fake tensor call\n  Explanation: \n  Hint: Your code may result in an error when running in eager.\n\n"
+        "  Developer debug context: TypeError <function interpolate at 0x7f14>: upsample_bilinear2d() received an invalid combination of "
+        f"arguments - got ({arguments}), but expected one of:\n"
+    )
+    (hint,) = compiler_message(text).hints
+    assert hint.startswith("Pass interpolate `size=(h * scale, w * scale)`") is is_symbolic
+
+
 def test_the_stack_in_cpp_is_no_part_of_an_error() -> None:
     stack = (
         "\\nException raised from check at /pytorch/c10/TensorImpl.cpp:340 (most recent call first):\\nframe #0: c10::Error::Error() + 0x9d"
