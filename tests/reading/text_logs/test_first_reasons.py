@@ -256,3 +256,16 @@ def test_keys_that_the_line_of_the_guard_sets_are_added_by_the_code_itself(tmp_p
     report = report_of(tmp_path, ("0/0: len(td._dict) == 2    # self._dict[key] = value  # tensordict/_td.py:2486 in _set",))
     (item,) = report.recompiles
     assert item.causes[0].own_remedy.startswith("the code itself adds keys to this dict: add them before the first compiled call")
+
+
+@pytest.mark.parametrize(("cell", "is_own"), [("2.py", False), ("1.py", True)])
+def test_a_symbol_of_a_function_of_the_same_name_in_another_cell_is_not_of_this_one(cell: str, is_own: bool, tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    symbol = (
+        f"create_env\ncreate_symbol s7 = 3 for L['x'].size()[0] [2, int_oo] return x + 1  # tmp/{cell}:3 in fn (builder.py:3382 in f)\n"
+    )
+    reason = "    - 3/0: tensor 'x' size mismatch at index 0. expected 3, actual 4\n"
+    text = f"Recompiling function fn in /tmp/1.py:1\n    triggered by the following guard failure(s):\n{reason}\n{symbol}"
+    path.write_text(text, encoding="utf-8")
+    (item,) = analyze(load(path), debug=True).recompiles
+    assert bool(item.compile.symbols) is is_own

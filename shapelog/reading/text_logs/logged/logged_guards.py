@@ -8,7 +8,9 @@ from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.lines.size_changes import SizeChanges, is_about_change
 from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile
 from shapelog.reading.text_logs.logged.logged_compiles import UNKNOWN, LoggedCompiles
+from shapelog.reading.text_logs.messages.logged_code import LoggedCode, LoggedLine
 from shapelog.reading.text_logs.messages.symbol_text import AddedText, SymbolText, TrackedText, symbolic
+from shapelog.text import file_name
 
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
 _BRANCH = re.compile(r"\s*(?P<margin>(?:\| ?)*)\+- (?P<what>\w+)")
@@ -49,7 +51,8 @@ class LoggedGuards:
         if found is None:
             return
         compile = self._compiles.compile_of(head, "")
-        if compile is None:
+        place = found.place if isinstance(found, SymbolText) and not head.compile else None
+        if compile is None or _is_of_another(place, compile.code):
             compile = self._compiles.unnumbered(head, UNKNOWN, is_recompile=False)
         self._contents.messages["dynamic"] += 1
         if isinstance(found, TrackedText):
@@ -140,6 +143,11 @@ class LoggedGuards:
             }
             self._compiles.write(compile, {"describe_tensor": tensor})
             self._compiles.write(compile, {"describe_source": {**describes, "source": found["source"]}})
+
+
+def _is_of_another(line: LoggedLine | None, code: LoggedCode) -> bool:
+    """Whether a line is of a function of the same name in another file, such as another cell of a notebook."""
+    return line is not None and bool(code.file) and line.name == code.name and file_name(line.file) != file_name(code.file)
 
 
 def _is_whole(tree: list[str]) -> bool:
