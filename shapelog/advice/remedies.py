@@ -191,7 +191,7 @@ class Remedies:
         )
         known = text or other or _shared_remedy(causes) or pinned or _dims_to_mark(rule, causes, first) or self._to_list(rule, causes[0])
         if not known and rule.code in INT_RULES and is_known_by_limit(first.frame) and is_of_oldest_alone(first.compile):
-            known = _LATER_VALUES
+            known = f"{remedy_for(rule, self._version.reads_sources)}; {_LATER_VALUES}"
         text = known or remedy_for(rule, self._version.reads_sources)
         if text.endswith(OR_UNBACKED) and takes_another_path(first):
             text = f"{text.removesuffix(OR_UNBACKED)}; the code runs other operations for this size"

@@ -192,8 +192,9 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bo
     if found[0].blocking_rule:
         yield found[0].why_not_markable
     elif is_of_oldest_alone(hit):
+        first = f"the first of {hit.id.compile} cached graphs"
         yield (
-            f"this is why {entries.pop()}, the first of {hit.id.compile} cached graphs, was not reused; what changed is symbolic in later "
+            f"this is why {f'{entries.pop()}, {first},' if hit.shown_label else first} was not reused; what changed is symbolic in later "
             f"ones, unless automatic dynamic shapes are off or the code needs its exact value: {_ALL_REASONS} prints why those were not "
             "reused"
         )

@@ -207,7 +207,8 @@ def test_each_of_two_reasons_at_the_limit_keeps_its_remedy(tmp_path: Path) -> No
     (finding,) = analyze(load(path), debug=True).findings
     assert finding.remedy == (
         "wrap the float in a tensor, torch.tensor(value); and pass a tensor instead of the int, or use torch 2.7 or newer "
-        "(TORCH_COMPILE_DYNAMIC_SOURCES accepts ints); or raise torch._dynamo.config.cache_size_limit"
+        "(TORCH_COMPILE_DYNAMIC_SOURCES accepts ints); record again with TORCH_LOGS=recompiles, which shows why the later graphs were "
+        "not reused; or raise torch._dynamo.config.cache_size_limit"
     )
 
 

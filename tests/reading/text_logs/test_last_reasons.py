@@ -157,3 +157,14 @@ def test_the_reasons_of_a_recompile_that_is_forbidden_are_below(tmp_path: Path) 
     text = "torch._dynamo.exc.RecompileError: Recompiling function forward in /srv/net.py:389\n"
     (found,) = (item for item in report_of(text, tmp_path).findings if item.rule.code == "SL403")
     assert found.remedy.startswith("look for the reasons in the lines below this error")
+
+
+@pytest.mark.parametrize(("setting", "is_of_first"), [("cache_size_limit", True), ("recompile_limit", False)])
+def test_the_last_reason_of_old_versions_is_that_of_the_first_entry(setting: str, is_of_first: bool, tmp_path: Path) -> None:
+    """Recorded with torch 2.4, whose reasons have no ids: of sizes 2, 3, 4 and 5 it is "expected 2, actual 5"."""
+    lines = (f"torch._dynamo hit config.{setting} (8)", "   function: 'f' (a.py:1)")
+    path = tmp_path / "run.txt"
+    path.write_text("\n".join((*lines, "   last reason: tensor 'x' size mismatch at index 0. expected 2, actual 9\n")), encoding="utf-8")
+    (finding,) = analyze(load(path), debug=True).findings
+    why = "this is why the first of 8 cached graphs was not reused; what changed is symbolic in later ones"
+    assert any(note.startswith(why) for note in finding.notes) is is_of_first

@@ -18,7 +18,8 @@ class LoggedCompile:
 
     One that ``is_implied`` is not in the log, but its cache entry was checked. With one that ``begins_run``, ids started again. Of one
     that ``names_failure``, PyTorch logged the failure with its id. ``skipped``: the metrics of one that a graph break ended.
-    For one that ``lacks_entries``, PyTorch found no reason, since its cache was empty.
+    For one that ``lacks_entries``, PyTorch found no reason, since its cache was empty; where ``is_of_oldest``, its reason is that of the
+    first entry.
     """
 
     ids: dict[str, int] | None
@@ -40,6 +41,7 @@ class LoggedCompile:
     limit_value: str = ""
     accumulated_limit: str = ""
     lacks_entries: bool = False
+    is_of_oldest: bool = False
     failure: FailureText | None = None
     names_failure: bool = False
     skipped: dict[str, Any] = field(default_factory=dict)

@@ -389,7 +389,8 @@ class LoggedCompiles:
         listed = list(reasons)
         entries = {entry for reason in listed if (entry := split_entry(reason)[0])}
         self._entries |= {(compile.process, entry) for entry in entries}
-        compile.assumes_entries = not entries and (compile.ids or {}).get("frame_compile_id") != 1
+        is_of_one = compile.is_of_oldest or (compile.ids or {}).get("frame_compile_id") == 1
+        compile.assumes_entries = not (entries or is_of_one)
         if compile.ids is not None and not entries:
             listed = entries_named(listed, compile)
         self.write(compile, {"artifact": {"name": "recompile_reasons", "encoding": "json"}}, orjson.dumps(listed).decode())

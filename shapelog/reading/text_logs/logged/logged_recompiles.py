@@ -113,6 +113,7 @@ class LoggedRecompiles:
         compile.lacks_entries = item.has_none
         compile.limit_value, compile.accumulated_limit = ("", item.limit) if "accumulated" in item.setting else (item.limit, "")
         if item.reasons and not compile.reasons:
+            compile.is_of_oldest = item.is_of_oldest
             self._compiles.write_reasons(compile, item.reasons)
         elif item.is_cut and not compile.reasons:
             compile.lost_reasons = _ENDS if is_end else _LEAVES_OUT

@@ -27,6 +27,7 @@ _FUNCTION = re.compile(
 )
 _CUT_NAME = re.compile(r"function: '[^'\n]*$")
 _LAST_REASON = re.compile(r"(?:last reason: *|reasons?: *|due to the following guard failures: *)(?:reasons?: *)*(?P<reason>.*)$")
+_OF_OLDEST = re.compile(r"\blast reason: ")
 _QUOTED = re.compile(r"\[\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)\s*\]|(?<=, )(?P<other>['\"])(?P<more>.*?)(?P=other)\s*\]")
 # What follows the limit where a page has more of the warning on the same line: its function, its reason, the head of its next line.
 _NEXT_WORDS = re.compile(
@@ -39,7 +40,8 @@ class LimitText(NamedTuple):
 
     There is one reason, the last, from torch 2.1 on; a list of them in older versions. ``is_mentioned``: its first line is part of a
     sentence, and none of the others is there. ``is_cut``: the line with the reason is not there, nor what follows that.
-    ``has_none``: PyTorch found no reason, as there was no cache entry.
+    ``has_none``: PyTorch found no reason, as there was no cache entry. ``is_of_oldest``: the reason is that of the first entry, as torch
+    2.2 to 2.6 write it: they go through the entries from the newest on, and name the last reason that they find.
     """
 
     setting: str
@@ -49,6 +51,7 @@ class LimitText(NamedTuple):
     is_mentioned: bool = False
     is_cut: bool = False
     has_none: bool = False
+    is_of_oldest: bool = False
 
 
 def limits(lines: Sequence[str]) -> Iterator[LimitText]:
@@ -79,7 +82,13 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
         if reason:
             has_none = reason["reason"].strip() == NO_REASON
             listed = () if has_none else map(whole_guard, _listed(reason["reason"]))
-            found = found._replace(reasons=tuple(listed), is_mentioned=found.is_mentioned and limit is not None, has_none=has_none)
+            is_of_oldest = _OF_OLDEST.search(line) is not None and "cache_size" in found.setting
+            found = found._replace(
+                reasons=tuple(listed),
+                is_mentioned=found.is_mentioned and limit is not None,
+                has_none=has_none,
+                is_of_oldest=is_of_oldest,
+            )
         elif limit and (named := _NAMED_REASON.search(line, limit.end())):
             found = found._replace(reasons=(named[0].rstrip(" .…`\"')"),))
         elif is_over:
