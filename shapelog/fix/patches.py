@@ -14,7 +14,7 @@ from shapelog.advice.mark_dynamic_code import mark_function
 from shapelog.advice.paste_formats import listed
 from shapelog.advice.suggestions import Suggestion
 from shapelog.errors import ShapelogError
-from shapelog.fix.arguments import Callee, argument_for, callee_in, callee_names, parameter_name
+from shapelog.fix.arguments import Argument, Callee, argument_for, callee_in, callee_names, parameter_name
 from shapelog.fix.call_sites import CallSite, call_at, line_of, same_calls
 from shapelog.fix.callers import Caller, callers
 from shapelog.fix.edits import Edit, FilePatch, merged
@@ -163,9 +163,17 @@ class _Plan:
                 parameter = "inputs" if argument.is_item else parameter_name(suggestion.source)
                 if argument.is_item and (caller.place.file, line_of(one.call)) not in traced:
                     raise CannotPlaceError(f"{file.name}:{one.call.lineno}: what the call passes with ** may lack it")
-                yield Marking(
-                    file=file, site=one, argument=argument, parameter=parameter, dims=dims, function=mark_function(suggestion.codes)
-                )
+                function = "maybe_mark_dynamic" if self._may_go_on(argument, one, names, suggestion) else mark_function(suggestion.codes)
+                yield Marking(file=file, site=one, argument=argument, parameter=parameter, dims=dims, function=function)
+
+    def _may_go_on(self, argument: Argument, site: CallSite, names: Names, suggestion: Suggestion) -> bool:
+        """Whether the tensor may also be passed to other compiled code, which raises at a strict mark if it needs the size."""
+        own = {frame.function for frame in suggestion.frames}
+        scope, passed = names.function_of(site.call), argument.node
+        if scope is None or not isinstance(passed, ast.Name) or all(frame.function in own for frame in self.report.trace.frames):
+            return False
+        loads = (node for node in ast.walk(scope) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+        return any(node.id == passed.id and node is not passed for node in loads)
 
     def _callee(self, frame: Frame) -> Callee:
         if frame.is_library:

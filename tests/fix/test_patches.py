@@ -75,6 +75,23 @@ def test_an_argument_with_a_name_is_marked_before_the_statement(tmp_path: Path, 
     assert [item.is_listed for item in found.placed] == [False]
 
 
+@pytest.mark.parametrize(
+    ("other", "function"), [(compiled("9/0", make.tensor(3, 4), co_name="g"), "maybe_mark_dynamic"), (b"", "mark_dynamic")]
+)
+@pytest.mark.parametrize(("last", "is_used"), [("batch", True), ("out", False)])
+def test_a_tensor_that_other_compiled_code_may_take_has_no_strict_mark(
+    other: bytes, function: str, last: str, is_used: bool, tmp_path: Path
+) -> None:
+    """That code may need the size, and would raise."""
+    text = f"{HEAD}def run(batch):\n    out = f(batch)\n    return g({last})\n"
+    path = tmp_path / "train.py"
+    path.write_text(text, encoding="utf-8")
+    report = analyze(make.load(recorded(path, text, "out = f") + other))
+    assert report.advice is not None
+    found = patches_for(report, report.advice, Repository(str(tmp_path)))
+    assert added(text, found) == [f"    torch._dynamo.{function if is_used else 'mark_dynamic'}(batch, 0)"]
+
+
 HOISTED = [
     ("f(data[:n])\n", "f(", ["x = data[:n]", MARK.format("x"), "f(x)"]),
     ("out = f(data[0])\n", "out", ["x = data[0]", MARK.format("x"), "out = f(x)"]),
