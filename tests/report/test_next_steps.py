@@ -359,17 +359,19 @@ def test_sizes_that_a_remedy_names_are_not_to_be_marked_twice() -> None:
     assert change.title.endswith(": clone() the slice or view, and mark dim 1 of self.past[0] and dim 1 of self.past[1]")
 
 
-def test_strides_that_a_mark_removes_are_not_to_blame_where_code_has_to_change() -> None:
+@pytest.mark.parametrize("set_already", ["", "L['mask']:0,"])
+def test_strides_that_a_mark_removes_are_not_to_blame_where_code_has_to_change(set_already: str) -> None:
     """Slices of another width, scaled by a float: with the float in a tensor and the sizes marked, nothing is left to copy."""
+    more = {"dynamo_config": "{}", "compiler_config": json.dumps({"dynamic_sources": set_already.rstrip(",")})}
     made = make.trace()
     for number, (width, scale) in enumerate(((25, 1.0), (24, 0.8))):
         scaled = equals_match("L['scale']", scale, "float")
         guards = guard_tree(tensor_match(size=(8, width), stride=(width + 1, 1)), scaled)
-        made += make.compile(f"0/{number}", make.tensor(8, width, stride=(width + 1, 1)), guards=guards)
+        made += make.compile(f"0/{number}", make.tensor(8, width, stride=(width + 1, 1)), guards=guards, **more)
     (step,) = [step for step in steps_of(make.report(made)) if step.kind is StepKind.CODE]
     assert step.title.startswith("f (scale): wrap the float in a tensor")
     assert step.title.endswith("; also mark dim 1 of x")
-    assert step.text == ("""export TORCH_COMPILE_DYNAMIC_SOURCES="L['x']:1\"""",)  # the list alone has nothing that helps
+    assert step.text == (f"""export TORCH_COMPILE_DYNAMIC_SOURCES="{set_already}L['x']:1\"""",)  # the list alone has nothing that helps
 
 
 @pytest.mark.parametrize(("is_inside", "saved"), [(True, 2), (False, 0)])

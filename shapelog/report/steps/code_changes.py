@@ -134,7 +134,7 @@ def _marks_too(run: StepSources, compiles: Iterable[Compile], is_needed_by_all: 
         return _NO_MARKS
     named = subjects if len(subjects) <= _NAMED else [subjects[0], f"{len(subjects) - 1} more inputs"]
     missing = entries([mark for mark in map(mark_for, causes) if mark not in listed], run.report.trace.version)
-    line = exported(",".join(dict.fromkeys((*advice.entries, *missing)))) if missing else ""
+    line = exported(",".join(dict.fromkeys((*advice.set_already, *advice.entries, *missing)))) if missing else ""
     return _MarksToo(f"; also mark {enumerated(named)}", (line,) if 0 < len(line) <= _LONGEST_LINE else ())
 
 
