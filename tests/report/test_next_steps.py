@@ -686,7 +686,7 @@ def test_in_a_loop_a_function_that_is_not_compiled_breaks_the_graph_too() -> Non
     reason = f"Data-dependent branching\n\n{loop}\nfrom user code:\n{lines}"
     report = make.report(make.trace(make.compile("0/0", make.tensor(10, 8), **{**make.FAILED, "fail_reason": reason})))
     (step,) = steps_of(report)
-    assert step.title.endswith("change the code that leads there (in this loop, torch.compiler.disable does not help)")
+    assert step.title.endswith("change the code that leads there (torch.compiler.disable helps only around the whole loop)")
     (failure,) = [item for item in report.findings if item.rule.code == "SL403"]
     assert (
         failure.own_remedy
@@ -704,7 +704,7 @@ def test_what_does_not_help_in_one_of_several_functions_is_not_advised() -> None
         made += make.compile("0/0" if name == "f" else "1/0", make.tensor(10, 8), name=name, **{**make.FAILED, "fail_reason": reason})
     (step,) = [step for step in steps_of(make.report(made)) if step.kind is StepKind.FAILURE]
     assert step.title.startswith("Data-dependent branching in library code (norm.py:7) keeps f and g from compiling")
-    assert step.title.endswith("(in this loop, torch.compiler.disable does not help)")
+    assert step.title.endswith("(torch.compiler.disable helps only around the whole loop)")
 
 
 def test_a_limit_that_no_mark_lifts_comes_with_the_setting_of_this_torch() -> None:
