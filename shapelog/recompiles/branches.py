@@ -55,8 +55,8 @@ def other_path(difference: EntryDifference, entry: CompileFacts, call: CompileFa
 
 
 def break_on_symbol(compile: Compile) -> str:
-    """The place, ``model.py:9``, where a graph breaks because a condition of sizes that are symbolic is passed to an operator; "" where
-    none does. A size that is static is no such condition.
+    """The place, ``model.py:9``, where a graph breaks because an operator does not take what is symbolic, such as a condition of sizes; ""
+    where none does. With static sizes, the same line has no such argument.
     """
     places = (item.place for item in compile.breaks if item.message.takes_no_symbol)
     return next((f"{file_name(place.file)}:{place.line}" for place in places if place), "")

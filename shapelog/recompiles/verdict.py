@@ -190,7 +190,7 @@ def _why_graphs_differ(entry: Compile, compile: Compile, table: FactTable) -> st
     line that branches, by a guard of this call which the other one does not meet.
     """
     if not entry.breaks and (broken_at := break_on_symbol(compile)):
-        return f"with a symbolic size, the graph breaks at {broken_at}"
+        return f"with a symbolic size or int, the graph breaks at {broken_at}"
     if not entry.breaks or compile.breaks:
         return f"the code takes a different path for this value{_where_it_branches(entry, compile, table)}, so the graphs differ"
     place = entry.breaks[0].place

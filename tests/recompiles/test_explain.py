@@ -453,7 +453,7 @@ def test_a_call_that_does_not_reach_the_graph_break_of_an_entry_has_another_grap
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        ("argument 'is_causal' must be bool, not SymBool", "with a symbolic size, the graph breaks at model.py:9"),
+        ("argument 'is_causal' must be bool, not SymBool", "with a symbolic size or int, the graph breaks at model.py:9"),
         ("expected a tensor", "the code takes a different path for this value, so the graphs differ"),
     ],
 )

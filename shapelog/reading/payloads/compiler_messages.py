@@ -179,8 +179,8 @@ class CompilerMessage(NamedTuple):
 
     @property
     def takes_no_symbol(self) -> bool:
-        """Whether an operator was passed a condition of symbolic sizes where it takes a bool."""
-        return _SYMBOLIC_BOOL.search(self.explanation) is not None
+        """Whether an operator was passed a condition of symbolic sizes where it takes a bool, or a scale where it takes floats."""
+        return bool(_SYMBOLIC_BOOL.search(self.explanation) or _SYMBOLIC_SCALE.match(self.explanation))
 
     @property
     def is_raised_by_code(self) -> bool:

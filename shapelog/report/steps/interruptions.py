@@ -192,7 +192,9 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         stops = "stops torch.export" if is_export else f"keeps {subject} from compiling"
         title = f"{_title_of(alerts[0])} in library code ({line}) {stops}: change the code that leads there"
         if not is_export:
-            title += " (torch.compiler.disable helps only around the whole loop)" if is_in_loop else ", or wrap it in torch.compiler.disable"
+            title += (
+                " (torch.compiler.disable helps only around the whole loop)" if is_in_loop else ", or wrap it in torch.compiler.disable"
+            )
     elif not settings and (inner := _innermost_code(alerts)):
         at = f"{inner.code.title} ({file_name(inner.code.first.file)}:{inner.code.first.line})"
         subject = subject_of_alerts([alert for alert in alerts if alert is not inner])

@@ -230,8 +230,10 @@ def test_interpolate_takes_a_size_that_is_symbolic_and_no_scale(arguments: str, 
         "  Developer debug context: TypeError <function interpolate at 0x7f14>: upsample_bilinear2d() received an invalid combination of "
         f"arguments - got ({arguments}), but expected one of:\n"
     )
-    (hint,) = compiler_message(text).hints
+    found = compiler_message(text)
+    (hint,) = found.hints
     assert hint.startswith("Pass interpolate `size=(h * scale, w * scale)`") is is_symbolic
+    assert found.takes_no_symbol is is_symbolic
 
 
 def test_the_stack_in_cpp_is_no_part_of_an_error() -> None:
