@@ -16,7 +16,6 @@ from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.before_breaks import CHANGED_BEFORE
-from shapelog.recompiles.branches import break_on_symbol
 from shapelog.recompiles.causes import INT_RULES, Cause
 from shapelog.recompiles.classification.other_types import ONE_GRAPH_MODULE, SAME_CLASS
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE
@@ -27,7 +26,7 @@ from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.reuse.refused_calls import is_known_by_limit, is_of_oldest_alone
 from shapelog.recompiles.reuse.similar import runs_other_operations, similar
-from shapelog.recompiles.verdict import ONLY_UNDER_DYNAMIC_FALSE
+from shapelog.recompiles.verdict import BREAKS_ON_SYMBOL, ONLY_UNDER_DYNAMIC_FALSE
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import enumerated, names_of
 
@@ -36,7 +35,7 @@ _ENTRIES, _LINES, _NAMED = 80, 6, 3
 # The entries that are asked whether they take a tensor.
 _MOST_ENTRIES = 8
 _SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _OTHER_TYPE, _FLOAT, _LENGTH, _NONE = "SL101", "SL104", "SL202", "SL310", "SL312", "SL313", "SL322"
-_PARAMETER, _BRANCH = "SL106", "SL204"
+_PARAMETER = "SL106"
 _TEXTS = ("str", "bytes")
 _OBJECT_RULES = frozenset(("SL308", "SL319"))  # of one that each call makes
 _COMPILE_FAILED = RULES["SL403"]
@@ -441,7 +440,8 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
         return _UNKNOWN_GRAPHS
     if blocked.why_not_markable.startswith(ONLY_UNDER_DYNAMIC_FALSE):
         return f"leave out dynamic=False where it is set; otherwise {RULES[code].remedy}"
-    if code == _BRANCH and (place := break_on_symbol(blocked.compile)):
+    _, is_broken, place = blocked.why_not_markable.partition(BREAKS_ON_SYMBOL)
+    if is_broken:
         return f"remove the graph break at {place}, and mark {_varying(blocked.causes) or 'what varies'}"
     text = _WHERE_BLOCKED.get(code)
     of = {cause.source.tensor_part.tensor if cause.source.tensor_part else cause.source for cause in blocked.causes}

@@ -32,6 +32,7 @@ from shapelog.recompiles.reuse.similar import has_operations, similar
 from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import file_name, shorten
 
+BREAKS_ON_SYMBOL = "with a symbolic size or int, the graph breaks at "
 ONLY_UNDER_DYNAMIC_FALSE = "a mark helps only if the code is compiled with dynamic=False"
 _LONGEST_CODE = 60
 _OF_LAYOUT = re.compile(r"\.(?:stride\(\)\[|storage_offset\(\))")
@@ -190,7 +191,7 @@ def _why_graphs_differ(entry: Compile, compile: Compile, table: FactTable) -> st
     line that branches, by a guard of this call which the other one does not meet.
     """
     if not entry.breaks and (broken_at := break_on_symbol(compile)):
-        return f"with a symbolic size or int, the graph breaks at {broken_at}"
+        return f"{BREAKS_ON_SYMBOL}{broken_at}"
     if not entry.breaks or compile.breaks:
         return f"the code takes a different path for this value{_where_it_branches(entry, compile, table)}, so the graphs differ"
     place = entry.breaks[0].place

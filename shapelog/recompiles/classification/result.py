@@ -27,6 +27,7 @@ _SYMBOLIC = re.compile(r"\btorch\._?sym_")
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
 _LONGEST_GUARD = 120
 _LONGEST_CALL = 60
+# A condition on a multiple of a size or int.
 _PRODUCT = re.compile(r"\((?P<factor>[1-9]\d{0,8})\*(?P<of>(?:[^()]|\(\)){1,200})\) (?P<operator>[=!<>]=|[<>]) (?P<number>\d{1,18})")
 
 

@@ -57,6 +57,7 @@ _FIXED_AT_ONE = re.compile(r"specialized it to be a constant \([01]\)")  # an er
 _LONGEST_CODE = 60
 # Shorter than that of an int64, and not that of Inductor's 32-bit indices, which hardly any size exceeds, and which 0/1 may have as well.
 _UPPER_BOUND = re.compile(r" <= (?!2147483647$)\d{1,15}$")
+# Where Inductor asks whether 32 bits are enough for the indices of a tensor.
 _WIDTH_OF_INDICES = " in can_use_32bit_indexing)"
 _WIDE_INDICES = "accept a graph for tensors of more than 2147483647 elements: it has 64-bit indices"
 

@@ -18,8 +18,10 @@ def entries_named(reasons: list[str], compile: LoggedCompile) -> list[str]:
     """
     ids = compile.ids or {}
     frame, newest = ids.get("frame_id", 0), ids.get("frame_compile_id", 0) - 1
-    newest = min(newest, int(compile.limit_value) - 1) if compile.limit_value else newest
-    newest = 0 if compile.is_of_oldest else newest
+    if compile.is_of_oldest:
+        newest = 0
+    elif compile.limit_value:
+        newest = min(newest, int(compile.limit_value) - 1)
     strides = [found for reason in reasons if (found := _STRIDE.match(reason))]
     # A size that varies is dynamic from the second entry on, and a stride that is made of it too: these are strides of slices.
     are_of_slices = len({found[0] for found in strides}) > 1 and len({found["of"] for found in strides}) == 1
