@@ -149,7 +149,7 @@ _ALL = (
         "zero-one-size",
         _FINE,
         "if only the warm-up has a size of 0 or 1, warm up with 2 or more; otherwise accept the extra graph (PyTorch always specializes on "
-        "0 and 1), or try torch._dynamo.decorators.mark_unbacked on the dimension",
+        "0 and 1); torch._dynamo.decorators.mark_unbacked avoids it, but only where no code branches on the size",
         size_related=True,
         blocks_marking=True,
     ),
@@ -188,7 +188,7 @@ _ALL = (
         "SL202",
         "size-specialized-by-framework",
         _FINE,
-        "a library or backend specialized on the value: try mark_unbacked if it is a size; otherwise accept one graph per value",
+        "a library or backend specialized on the value: accept one graph per value, or pad to a few sizes",
         size_related=True,
         blocks_marking=True,
     ),

@@ -106,6 +106,8 @@ class _Handover:
     def _by_names(self) -> Link:
         """By the variables that the one line sets and the other passes."""
         names = _targets(self._around) if self._call or self._is_one_line else self._making.all_targets()
+        if self._is_in_shared_container:
+            return Link.NAMED
         if not names or not self._passed:
             return Link.UNKNOWN
         if all(_is_new(part, self._is_tensor) for part in self._passed if not names.isdisjoint(_names([part]))):
@@ -114,6 +116,16 @@ class _Handover:
         if held and self.taken.line == self.made.line + 1:
             return Link.DIRECT  # nothing is done to it in between
         return Link.NAMED if any(not isinstance(part, ast.Subscript) for part in held) else Link.UNKNOWN
+
+    @property
+    def _is_in_shared_container(self) -> bool:
+        """Whether it is in a container that both calls take, ``prefill(ids, cache)`` and ``step(token, cache)``: the maker may have put it
+        there.
+        """
+        given = self._making.call_of(self.maker.metrics.code_name) if _is_in_container(self.source) else None
+        arguments = [*given.args, *(item.value for item in given.keywords)] if given else []
+        names = {part.id for part in arguments if isinstance(part, ast.Name)}
+        return not names.isdisjoint(passed_names(self.taker, self.source))
 
     @property
     def _is_one_line(self) -> bool:

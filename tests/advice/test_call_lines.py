@@ -50,6 +50,9 @@ def called(
         ("y, past = encode(x)", "y, past = score(y, past)", "L['past'][0][1]", Link.NAMED),
         ("y, past = encode(x)", "y, past = score(y, past)", "L['past']['keys']", Link.NAMED),
         ("y, past = encode(x)", "y, past = score(y, past)", "L['self'].past[0]", Link.UNKNOWN),
+        ("y = encode(x, past)", "y = score(y, past)", "L['past'].layers[0].keys", Link.NAMED),  # it may have been put there
+        ("y = encode(x, past=past)", "y = score(y, past=past)", "L['past']['keys']", Link.NAMED),
+        ("y = encode(x, past.copy())", "p = score(q, past)", "L['past'].layers[0].keys", Link.UNKNOWN),
         ("state.p = encode(h)", "y = score(h)", H, Link.UNKNOWN),
         ("p = encode(", "y = score(h)", H, Link.UNKNOWN),
         ("p = encode(h)", "y = score(", H, Link.UNKNOWN),

@@ -557,10 +557,11 @@ def test_one_mark_serves_however_many_parts_of_a_function() -> None:
 CONVERTS = {"filename": "/opt/torch/_dynamo/convert_frame.py", "line": 900, "name": "__call__", "loc": "result = self._inner_convert("}
 
 
-def called_at(line: int, code: str, source: str, rows: int, id: str, function: str = "main") -> bytes:
-    """The symbol of a dim with the stack of a dynamic compile, through the line of its caller."""
+def called_at(line: int, code: str, source: str, rows: int, id: str, function: str = "main", dim: int = 0) -> bytes:
+    """The symbol of a dim, by default the first, with the stack of a dynamic compile, through the line of its caller."""
     stack = [{"filename": "/srv/app/train.py", "line": line, "name": function, "loc": code}, CONVERTS]
-    symbol = {"symbol": "s77", "val": str(rows), "vr": "[2, int_oo]", "source": f"{source}.size()[0]", "user_stack": [], "stack": stack}
+    name = f"{source}.size()[{dim}]"
+    symbol = {"symbol": "s77", "val": str(rows), "vr": "[2, int_oo]", "source": name, "user_stack": [], "stack": stack}
     return make.record("create_symbol", symbol, id=id)
 
 
@@ -820,6 +821,31 @@ def with_rows_taken_out_first(first: int = 2) -> bytes:
 def test_sizes_that_no_graph_of_the_other_function_was_for_are_of_another_tensor(made: bytes, expected: tuple[Mark, ...]) -> None:
     """Unless the first graph, which took what the other function returned, serves them."""
     assert origins(made) == expected
+
+
+def with_a_cache_that_both_take(rows: int = 12) -> bytes:
+    """prefill puts a tensor into the cache that step is passed: for a batch of one first, then for two, where step takes ``rows``."""
+    made = make.trace()
+    for number, (batch, length) in enumerate(((1, 10), (2, 12))):
+        sizes = f"{batch}, {'s77' if number else length}, 8"
+        inputs = ('s77: "Sym(s77)", ' if number else "") + f'L_x_: "f32[{sizes}]cpu"'
+        graph = graph_text(inputs, f'k: "f32[{sizes}]cpu" = l_x_.sin()', f'y: "f32[{batch}]cpu" = k.sum(2)', "return (y, k)")
+        for frame, line, name in ((0, 3, "y = prefill(x, cache)"), (1, 6, "y = step(y, cache)")):
+            source = "L['cache'].k" if frame else "L['x']"
+            label, taken = f"{frame}/{number}", rows if frame and number else length
+            made += called_at(line, name, source, taken, label, dim=1) if number else b""
+            tensor = make.tensor(batch, taken, 8, source=source)
+            code = name[4:].partition("(")[0]
+            made += make.compile(label, tensor, name=code, graph=None if frame else graph) + make.record(
+                "aot_inference_graph", {}, "a graph", id=label
+            )
+    return made
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(12, (Mark(Source("L['x']"), 1),)), (7, ())])
+def test_each_graph_for_a_batch_of_one_or_more_took_what_the_other_function_put_into_a_cache(rows: int, expected: tuple[Mark, ...]) -> None:
+    trace = make.explain(with_a_cache_that_both_take(rows)).trace
+    assert DynamismPropagation(trace).origins(trace.frames[1], Source("L['cache'].k"), 1) == expected
 
 
 def with_returned_cache(

@@ -3781,7 +3781,7 @@ def test_an_array_of_numpy_with_a_size_of_one_takes_no_mark() -> None:
     shapes = (tensor(size, 8, source="___from_numpy(L['x'])") for size in (1, 10))
     cause = only(trace(*(compiled(f"0/{number}", shape) for number, shape in enumerate(shapes))))
     assert cause.own_remedy.startswith("if only the warm-up has a size of 0 or 1, warm up with 2 or more; otherwise accept the extra graph")
-    assert "convert the array with torch.from_numpy and try torch._dynamo.decorators.mark_unbacked" in cause.own_remedy
+    assert cause.own_remedy.endswith("(convert the array with torch.from_numpy)")
 
 
 @pytest.mark.parametrize(

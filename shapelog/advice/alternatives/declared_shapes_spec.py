@@ -59,8 +59,8 @@ def shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
                 f"# seen: {_seen(frame, mine)}",
             ),
             warning=(
-                "A branch on such a size causes a graph break (an error with fullgraph=True). "
-                "Dimensions that it does not name are static, even if they are in the list."
+                "A branch on such a size causes a graph break (an error with fullgraph=True), and some operators fail in Inductor, such as "
+                "a batched matrix product. Dimensions that it does not name are static, even if they are in the list."
             ),
         )
         return

@@ -43,9 +43,6 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
     if context.version.reads_sources:
         spelled = ",".join(entries(found, context.version))
         lines = [f"torch.compiler.config.unbacked_sources = {spelled!r}  # or TORCH_COMPILE_UNBACKED_SOURCES", *lines]
-        lines.append(
-            "torch.fx.experimental._config.backed_size_oblivious = True  # or, globally: every size that is dynamic from the start"
-        )
     if not lines:
         return
     yield Alternative(
@@ -55,8 +52,8 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
         sentence="An unbacked size is never specialized on 0 or 1, so one graph handles these calls too.",
         lines=tuple(lines),
         warning=(
-            "A branch on the size, or code that requires it to equal another size, causes a graph break or an error. "
-            "Under Inductor, squeeze() keeps a dimension of size 1."
+            "A branch on the size, or code that requires it to equal another size, causes a graph break or an error, and some operators "
+            "fail in Inductor, such as a batched matrix product. Under Inductor, squeeze() keeps a dimension of size 1."
         ),
     )
 

@@ -131,14 +131,31 @@ class PassedTensors:
     def _taken_first(self, frame: Frame, source: Source, dim: int, changes: Sequence[_Change]) -> Passed:
         """The marks behind a tensor that the first graph which takes it took from an earlier one, by the lines of later compiles.
 
-        The earlier one is that of another function, or of this one, which returns the first state or cache where it is passed None.
         Where it is dynamic there, that graph serves what comes later as well, whoever made it, such as code that takes rows out of it.
-        A graph for a size of 0 or 1, as of the first token, does not serve calls with other sizes.
+        A graph for a size of 0 or 1, as of the first token or of a batch of one, does not serve calls with other sizes: of these, the
+        first one has to have taken it from an earlier graph, too.
         """
         takers = [compile for compile in frame.compiles if source in self.outputs.inputs_of(compile).by_source]
-        first = takers[0]
+        firsts = takers[:1]
+        for compile, _, _ in changes:
+            if all(self._has_small_size_of(first, compile) for first in firsts):
+                firsts.append(compile)
+        found = [self._taken_from_earlier(takers, first, source, dim, changes) for first in firsts]
+        if not all(item.marks for item in found):
+            return Passed()
+        return Passed(
+            tuple(sorted({mark for item in found for mark in item.marks})), frozenset(mark for item in found for mark in item.needed)
+        )
+
+    def _taken_from_earlier(
+        self, takers: Sequence[Compile], first: Compile, source: Source, dim: int, changes: Sequence[_Change]
+    ) -> Passed:
+        """The marks behind a tensor that one of its takers took from an earlier graph.
+
+        That is one of another function, or of this one, which returns the first state or cache where it is passed None.
+        """
         tensor = self.outputs.inputs_of(first).by_source[source]
-        if not tensor.size[dim : dim + 1] > (1,) or any(self._has_small_size_of(first, compile) for compile, _, _ in changes):
+        if not tensor.size[dim : dim + 1] > (1,):
             return Passed()
         taker = next((compile for compile in takers if caller(compile)), first)  # a static compile has no line of its caller
         for maker in self._returning_symbols(self.code.made_before(first, _MOST_BEFORE)):

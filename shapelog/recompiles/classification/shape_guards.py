@@ -21,7 +21,7 @@ from shapelog.recompiles.classification.floats import (
 from shapelog.recompiles.classification.number_operators import break_with_tensor, take_tensor
 from shapelog.recompiles.classification.pins import by_whom, remedy_of_pinned_int, specializer
 from shapelog.recompiles.classification.result import Classification, Classifier, made_outside, shown_guard
-from shapelog.recompiles.classification.sizes import COPY_OF_ROW, LAYOUT, OWN_SYMBOLS, SLICE, unbacked
+from shapelog.recompiles.classification.sizes import ACCEPT, COPY_OF_ROW, LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.int_usage import compares_nothing
@@ -208,7 +208,9 @@ def _zero_one(guard: _Guard) -> Classification | None:
     is_offset = bool(guard.names) and all(name.endswith(".storage_offset()") for name in guard.names)
     what = "a storage offset" if is_offset else "a size" if guard.sizes or not guard.values else "an int"
     sentence = f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {guard.shown}"
-    remedy = _FROM_START if is_offset else _INT if what == "an int" else unbacked(guard.source)
+    # An upper bound of the size is of a branch.
+    of_size = ACCEPT if _UPPER_BOUND.search(guard.expression) else unbacked(guard.source)
+    remedy = _FROM_START if is_offset else _INT if what == "an int" else of_size
     return Classification(("SL104",), sentence, True, remedy=remedy)
 
 

@@ -38,10 +38,10 @@ EXPANDED_IN_BACKWARD = (
     "gradients that autograd expands, as that of sum(), and others need a graph each"
 )
 EXPANDED = "copy what expand() returns with contiguous(), or expand it in the compiled code"
-_ACCEPT = "accept the extra graph (PyTorch always specializes on 0 and 1)"
+ACCEPT = "accept the extra graph (PyTorch always specializes on 0 and 1)"
 _WARM_UP = "if only the warm-up has a size of 0 or 1, warm up with 2 or more"
-_UNBACKED = "try torch._dynamo.decorators.mark_unbacked on the dimension"
-OR_UNBACKED = f", or {_UNBACKED}"
+# PyTorch cannot decide a branch on an unbacked size, as an operator may have one: the graph breaks there, or the compilation fails.
+OR_UNBACKED = "; torch._dynamo.decorators.mark_unbacked avoids it, but only where no code branches on the size"
 # Of a value that was on the stack where a graph break ended the code before.
 NO_BREAK = "remove the graph break that makes this value an input"
 _ALL_DYNAMIC = "pass dynamic=True to torch.compile: this size of a tensor that is nested or sparse cannot be marked"
@@ -87,9 +87,8 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
 def unbacked(source: Source) -> str:
     """How a tensor may have a size of 0 or 1 and keep its graph. Only tensors that have a name take a mark, NumPy arrays do not."""
     if source.is_unnamed:
-        return f"{_ACCEPT}, or {NO_BREAK}"
-    is_array = source.startswith(FROM_NUMPY)
-    return f"{_ACCEPT}, or convert the array with torch.from_numpy and {_UNBACKED}" if is_array else f"{_ACCEPT}{OR_UNBACKED}"
+        return f"{ACCEPT}, or {NO_BREAK}"
+    return f"{ACCEPT}{OR_UNBACKED}" + (" (convert the array with torch.from_numpy)" if source.startswith(FROM_NUMPY) else "")
 
 
 def is_parameter(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
