@@ -303,7 +303,7 @@ def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
         after=after,
         size_related=RULES[codes[0]].size_related if stated is None else stated,
         sentence=found.sentence,
-        place=_place(item, call),
+        place=(_line_that_pinned(item, entry, call) if "SL201" in codes else None) or _place(item, call),
         named_by_pytorch=item.reason is not None,
         own_verdict=found.verdict,
         own_remedy=found.remedy,
@@ -442,8 +442,7 @@ def _place(item: Violation, call: CompileFacts) -> UserLine | None:
     which may be a line of a library.
     """
     found = _line_of_bound(item, call) or (item.reason.place if item.reason else None) or place_of(item.comment)
-    part = f"{item.source}.size()[{item.prop.dim}]" if item.prop.kind is Kind.SIZE else item.source
-    symbol = call.symbols_by_source.get(part) if part else None  # those from data have no source
+    symbol = call.symbols_by_source.get(_source_of_symbol(item)) if item.source else None  # those from data have no source
     if found is not None and not is_library(found.file):
         known = chain(call.files, (frame.file for frame in symbol.user_stack.frames) if symbol else ())
         found = found._replace(file=_whole_path(found.file, known))
@@ -453,6 +452,18 @@ def _place(item: Violation, call: CompileFacts) -> UserLine | None:
         if not is_library(frame.file):
             return UserLine(frame.file, frame.line, frame.name, frame.code)
     return found
+
+
+def _source_of_symbol(item: Violation) -> str:
+    return f"{item.source}.size()[{item.prop.dim}]" if item.prop.kind is Kind.SIZE else item.source
+
+
+def _line_that_pinned(item: Violation, entry: CompileFacts, call: CompileFacts) -> UserLine | None:
+    """The line of the user's that needs the exact value, which uses it later than the one where it got its symbol."""
+    pins = (known.specializations_by_source.get(_source_of_symbol(item)) for known in (entry, call))
+    frames = next((pin.user_stack.frames for pin in pins if pin and pin.user_stack.frames), ())
+    line = frames[-1] if frames else None
+    return UserLine(line.file, line.line, line.name, line.code) if line and line.code and not is_library(line.file) else None
 
 
 def _naming_line(found: UserLine, source: Source, stack: Sequence[StackFrame]) -> UserLine:

@@ -8,6 +8,7 @@ from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import Specialization, StackFrame
 from shapelog.recompiles.classification.result import made_outside
+from shapelog.recompiles.classification.rewrites import rewriting
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts, pin_of
 from shapelog.recompiles.int_usage import Use, is_tested, spelled, use_in
@@ -99,11 +100,11 @@ def is_of_zero_or_one(source: str, known: CompileFacts) -> bool:
 
 
 def remedy_of_pinned_int(source: Source, line: UserLine | None, known: CompileFacts) -> tuple[Verdict | None, str]:
-    """(verdict, remedy) of an int that is pinned, which a line may make a tensor of; None and "" for what its rules state."""
+    """(verdict, remedy) of an int that is pinned, by a line that can be written in another way; None and "" for what its rules state."""
     pin = known.specializations_by_source.get(source)
-    outside = made_outside(source, (*reversed(_lines(pin) if pin else ()), line))
-    if outside:
-        return Verdict.CODE, outside
+    lines = (*reversed(_lines(pin) if pin else ()), line)
+    if remedy := made_outside(source, lines) or rewriting(lines[:1]):
+        return Verdict.CODE, remedy
     return None, ZERO_OR_ONE if is_of_zero_or_one(source, known) else ""
 
 
@@ -135,6 +136,13 @@ def specializer(item: Specialization) -> str:
     """The rule that fits who pinned it: the code of the user, or a library."""
     frames = _lines(item)
     return "SL202" if not frames or is_library(frames[-1].file) or _is_pinned_by_vmap(item) else "SL201"
+
+
+def rewriting_of_pin(source: str, entry: CompileFacts, call: CompileFacts) -> str:
+    """What to write in place of the line that pinned a symbol; "" where nothing is known that does not need its value."""
+    known = entry if source in entry.specializations_by_source else call
+    item = known.specializations_by_source.get(source)
+    return rewriting(_lines(item)[-1:]) if item else ""
 
 
 def remedy_of_library_pin(source: str, entry: CompileFacts, call: CompileFacts) -> str:

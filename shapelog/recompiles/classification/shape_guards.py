@@ -21,6 +21,7 @@ from shapelog.recompiles.classification.floats import (
 from shapelog.recompiles.classification.number_operators import break_with_tensor, take_tensor
 from shapelog.recompiles.classification.pins import by_whom, remedy_of_pinned_int, specializer
 from shapelog.recompiles.classification.result import Classification, Classifier, made_outside, shown_guard
+from shapelog.recompiles.classification.rewrites import rewriting
 from shapelog.recompiles.classification.sizes import ACCEPT, COPY_OF_ROW, LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
@@ -229,8 +230,16 @@ def _specialized(guard: _Guard) -> Classification | None:
     code = specializer(pin) if pin else "SL201"
     is_int = not guard.source.tensor_part
     sentence = f"the code specialized on {'an int' if is_int else 'a size'}{_elsewhere(guard)}: the cache entry requires {guard.shown}"
-    verdict, remedy = remedy_of_pinned_int(guard.source, place_of(guard.shape.comment), guard.entry) if is_int else (None, "")
+    verdict, remedy = _remedy_of_pin(guard, pin, is_int)
     return Classification(("SL102", code) if is_int else (code,), sentence, True, verdict, remedy)
+
+
+def _remedy_of_pin(guard: _Guard, pin: Specialization | None, is_int: bool) -> tuple[Verdict | None, str]:
+    place = place_of(guard.shape.comment)
+    if is_int:
+        return remedy_of_pinned_int(guard.source, place, guard.entry)
+    instead = rewriting(pin.user_stack.frames[-1:] if pin else (place,))
+    return (Verdict.CODE, instead) if instead else (None, "")
 
 
 def _pin_of(guard: _Guard) -> Specialization | None:
@@ -254,8 +263,9 @@ def _exact(guard: _Guard) -> Classification | None:
     if not (guard.sizes and _COMPUTED.fullmatch(guard.expression) and place and is_alone):
         return None
     sentence = f"the code needs an exact size{_elsewhere(guard)}: the cache entry requires {guard.shown}"
-    remedy = "" if is_library(place.file) else _EXACT_SIZE
-    return Classification(("SL204",), sentence, True, remedy=remedy)
+    if instead := rewriting((place,)):
+        return Classification(("SL204",), sentence, True, Verdict.CODE, instead)
+    return Classification(("SL204",), sentence, True, remedy="" if is_library(place.file) else _EXACT_SIZE)
 
 
 def _branch(guard: _Guard) -> Classification:

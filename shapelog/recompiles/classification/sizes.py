@@ -4,7 +4,7 @@ import re
 
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.classification.pins import pinned, remedy_of_library_pin
+from shapelog.recompiles.classification.pins import pinned, remedy_of_library_pin, rewriting_of_pin
 from shapelog.recompiles.classification.result import MARK_FORWARD, Classification, Classifier
 from shapelog.recompiles.evidence.violation import FROM_NUMPY, Described, Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
@@ -74,6 +74,8 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
         remedy = unbacked(item.source)
     elif is_zero_one and item.source.startswith(FROM_NUMPY):
         remedy = f"{_WARM_UP}; otherwise {unbacked(item.source)}"
+    elif "SL201" in codes_of_pin and (instead := rewriting_of_pin(f"{item.source}.size()[{dim}]", entry, call)):
+        return Classification((*codes, *codes_of_pin), sentence + words, True, Verdict.CODE, instead)
     elif "SL202" in codes_of_pin:
         remedy = remedy_of_library_pin(f"{item.source}.size()[{dim}]", entry, call) or remedy
     tensor = call.input(item.source)
