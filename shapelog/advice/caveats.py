@@ -89,6 +89,7 @@ class MarkedValues:
         found = {mark: _InFrame([], {}) for mark in self._wanted[frame]}
         by_key = {(mark.source, VALUE if mark.is_int else size(mark.dim)): mark for mark in found}
         by_place = grouped(found, lambda mark: mark.place.canonical)
+        replaced = _replaced(frame)
         for compile in frame.compiles:
             facts = self._facts.of(compile).facts
             for key in facts.keys() & by_key.keys():
@@ -96,13 +97,19 @@ class MarkedValues:
                 if not mark.is_int or (isinstance(fact, str) and integer(fact) is not None):
                     found[mark].values.append((compile.label, str(fact)))
             special = {mark for key, mark in by_key.items() if str(facts.get(key)) in _SPECIALIZED}  # the graph is for 0 or 1 alone
-            tree = compile.guards if compile.outcome is Outcome.COMPILED else None
+            tree = compile.guards if compile.outcome is Outcome.COMPILED and compile not in replaced else None
             bounds = tree.shapes_of_one if tree else {}
             for place in bounds.keys() & by_place.keys():
                 texts = [shape.expression for shape in bounds[place] if shape.is_of_code and not _ONLY_NOT_SMALL.match(shape.expression)]
                 for mark in [mark for mark in by_place[place] if mark not in special]:
                     found[mark].conditions.update(dict.fromkeys([tuple(texts)] if texts else []))
         return found
+
+
+def _replaced(frame: Frame) -> list[Compile]:
+    """The entries of which another one has every symbol and more: their other sizes are static, and are part of their guards."""
+    symbols = {compile: {item.source for item in compile.symbols if item.source} for compile in frame.entries}
+    return [compile for compile, own in symbols.items() if any(own < other for other in symbols.values())]
 
 
 class _InFrame(NamedTuple):
@@ -143,6 +150,11 @@ def _harm_of_size(source: Source, frames: list[Frame]) -> str:
     return "As a rule this is harmless: PyTorch specializes it again where code needs its value."
 
 
+def _as_recorded(frames: Iterable[Frame]) -> str:
+    """Of a call that was refused, a trace has the first guard that failed alone."""
+    return ", as far as it is recorded" if any(compile.is_refused for frame in frames for compile in frame.compiles) else ""
+
+
 def _dims_that_stayed(marks: list[Mark], index: SourceIndex) -> Iterator[str]:
     """Dims of a tensor that did not change in one frame, where others of it did."""
     for mark in marks:
@@ -152,7 +164,7 @@ def _dims_that_stayed(marks: list[Mark], index: SourceIndex) -> Iterator[str]:
             named = ", ".join(list(dict.fromkeys(frame.title for frame in frames))[:4])
             yield (
                 f"Entries match by name, so dim {mark.dim} of {mark.source.display_name} of {named} is marked too, although it did not "
-                f"change there. {_harm_of_size(mark.source, frames)}"
+                f"change there{_as_recorded(frames)}. {_harm_of_size(mark.source, frames)}"
             )
 
 
@@ -181,7 +193,7 @@ def caveats_of_source(
         harm = "No code there formats it into a string." if marks[0].is_int else _harm_of_size(source, others)
         if not marks[0].is_int and not set(others).isdisjoint(index.with_int(source)):
             harm = "There it is an int, which may break a graph once it is symbolic; torch._dynamo.mark_dynamic marks the tensor alone."
-        yield f"Entries match by name, so {name} of {named} is marked too, although it did not change there. {harm}"
+        yield f"Entries match by name, so {name} of {named} is marked too, although it did not change there{_as_recorded(others)}. {harm}"
     elif version.reads_dims:
         yield from _dims_that_stayed(marks, index)
     if any(frame.makes_dynamic is False for frame in frames):

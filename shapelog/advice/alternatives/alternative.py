@@ -1,8 +1,10 @@
 """What an alternative is, and what it is chosen from."""
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from shapelog.advice.marks import Mark
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.replay import Marks
 from shapelog.display import in_notebook
@@ -13,6 +15,12 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.recompile import Recompile
+
+# The lower bound that every symbolic size has, and strides, which follow from sizes; an equation of two sizes.
+_OF_ANY_SIZE, _EQUAL_SIZES = (
+    re.compile(r"^[012] <= [^<>=]+$|\.(?:stride|storage_offset)\(\)"),
+    re.compile(r"[^<>=!%*/+-]+ == [^<>=!%*/+-]+$"),
+)
 
 
 class Alternative(NamedTuple):
@@ -50,6 +58,17 @@ class AdviceContext(NamedTuple):
 
     def with_code(self, code: str) -> list[tuple[Recompile, Cause]]:
         return [(item, cause) for item, cause in self.causes if code in cause.codes]
+
+
+def asks_for(frame: Frame, mark: Mark, of_equal: bool) -> bool:
+    """Whether code compares a size with a number or another one, which fails where it is unbacked.
+
+    With ``of_equal`` also where it needs the size equal to another one: many operators check that at run time, and some fail.
+    """
+    place = mark.place.canonical
+    shapes = (shape for compile in frame.entries if compile.guards for shape in compile.guards.shapes)
+    asked = (shape for shape in shapes if place in shape.parsed.names and shape.is_of_code and not _OF_ANY_SIZE.search(shape.expression))
+    return any(of_equal or not _EQUAL_SIZES.match(shape.expression) for shape in asked)
 
 
 def specialized(compile: Compile) -> set[Source]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, callee, is_argument
+from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, asks_for, callee, is_argument
 from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
@@ -35,6 +35,8 @@ def shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
         marks = grouped(varied, lambda mark: mark.source)
         mine = [mark for item in first.inputs for mark in marks.get(item.source, ())] if first else []
         if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not is_argument(mark.source) for mark in mine):
+            continue
+        if any(asks_for(frame, mark, of_equal=False) for mark in mine):
             continue
         if not _of_other_tensors(frame).isdisjoint(mark.source for mark in mine):
             continue

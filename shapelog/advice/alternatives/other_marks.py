@@ -1,8 +1,9 @@
 """Other ways to mark what varies."""
 
 from collections.abc import Container, Iterator, Sequence
+from itertools import count
 
-from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, is_argument, specialized
+from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, asks_for, is_argument, specialized
 from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark, entries, pattern
@@ -18,6 +19,8 @@ from shapelog.text import MOST_NAMED, some
 
 # A list by source with at least this many entries is a burden.
 _LONG_LIST = 12
+# A small odd number, as few sizes are.
+_UNUSUAL = 29
 
 
 def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
@@ -33,6 +36,8 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
             found.setdefault(Mark(part.tensor, part.dim), item.frame)
     found |= {mark: item.frame for item, _ in context.with_code("SL104") for mark in _equal_to(item, found)}
     found = {mark: frame for mark, frame in found.items() if not mark.source.is_registered}
+    if any(asks_for(frame, mark, of_equal=True) for mark, frame in found.items()):
+        return
     if not found or not context.version.at_least(6):
         return
     lines = [
@@ -143,6 +148,8 @@ def dynamic_values(context: AdviceContext) -> Iterator[Alternative]:
     dims = [mark for mark in context.marks if not mark.is_int]
     if len(dims) < _LONG_LIST or not context.version.at_least(13):
         return
+    seen = {size for compile in context.explained.trace.compiles for tensor in compile.inputs for size in tensor.size}
+    number = next(number for number in count(_UNUSUAL, 2) if number not in seen)
     yield Alternative(
         tool="dynamic_values",
         codes=("SL101",),
@@ -151,7 +158,9 @@ def dynamic_values(context: AdviceContext) -> Iterator[Alternative]:
             "Instead of a long list, warm up with a size that the model accepts and that occurs nowhere else, and name that number: "
             "everything equal to it is dynamic."
         ),
-        lines=('torch.compiler.config.dynamic_values = "1111"  # or TORCH_COMPILE_DYNAMIC_VALUES; and make the first call with this size',),
+        lines=(
+            f'torch.compiler.config.dynamic_values = "{number}"  # or TORCH_COMPILE_DYNAMIC_VALUES; and make the first call with this size',
+        ),
         warning="Matches by value alone, so pick an unlikely number. Parameters stay static.",
     )
 

@@ -38,7 +38,8 @@ def eager_first(context: AdviceContext) -> Iterator[Alternative]:
             sentence=("Runs the first call in eager mode and compiles on the second, so sizes that differ are dynamic in the first graph."),
             lines=('torch.compiler.set_stance("eager_then_compile")',),
             warning=(
-                "Dimensions that are equal in the first two calls stay static. "
+                "Dimensions that are equal in the first two calls stay static, and a function that runs twice within the first call is "
+                "compiled there by itself. "
                 "If the number of dimensions differs between them, PyTorch raises an error."
             ),
         )

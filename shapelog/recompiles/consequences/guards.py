@@ -9,6 +9,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.consequences.changes import Changes
 from shapelog.recompiles.evidence.violation import Violation
+from shapelog.recompiles.facts.compile_facts import CompileFacts, pin_of
 
 _MOST_PAIRED = 16
 _DIFFERENCE = re.compile(r"(?P<minuend>[^\s()]+) == (?:(?P<number>\d{1,18}) \+ )?(?P<subtrahend>[^\s()]+)")
@@ -23,7 +24,7 @@ def constant_in_guard_changed(item: Violation, changes: Changes) -> bool:
         return False
     guard = item.shape.parsed
     static = _fixed_before(guard, changes) if guard.is_equation and len(guard.names) == 1 else changes.static
-    numbers = changes.numbers if static is changes.static else {before: after for _, before, after in static}
+    numbers = changes.numbers if static is changes.static else _equal_to(guard.names[0], static, changes)
     if guard.is_equation and guard.with_constants(numbers).holds(changes.call.numbers) is True:
         return True
     if guard.is_equation and guard.with_constants(_products(static)).holds(changes.call.numbers) is True:
@@ -52,6 +53,25 @@ def _fixed_before(guard: Expression, changes: Changes) -> Sequence[tuple[str, in
         return changes.static
     later = frozenset(places[places.index(name) + 1 :])
     return [item for item in changes.static if item[0] not in later]
+
+
+def _equal_to(name: str, static: Sequence[tuple[str, int, int]], changes: Changes) -> dict[int, int]:
+    """The new value of each static number by its old one, of those that may be equal to what is pinned in every compile."""
+    alike = _pinned_alike(name, changes)
+    return {before: after for other, before, after in static if not any(_differ(known, name, other) for known in alike)}
+
+
+def _pinned_alike(name: str, changes: Changes) -> Sequence[CompileFacts]:
+    """What is known of the compiles in which the same line pinned the same."""
+    entry = changes.entry
+    pins = entry.specializations_by_source.items()
+    return next((entry.pinned_alike(pin_of(source, pin)) for source, pin in pins if Source(source).canonical == name), [])
+
+
+def _differ(known: CompileFacts, one: str, other: str) -> bool:
+    """Whether two numbers are known and not equal: that they are in two calls is chance then."""
+    numbers = known.numbers.get(one), known.numbers.get(other)
+    return None not in numbers and numbers[0] != numbers[1]
 
 
 def simplified_by_a_static_size(item: Violation, changes: Changes) -> bool:

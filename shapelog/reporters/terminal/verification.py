@@ -51,7 +51,8 @@ def _surety(found: Verification) -> str:
     if not found.is_exact:
         least = f"{after.compiles} to " if found.more else ""
         return f"{least}{compilations(after.compiles + found.more, after.limit_hits)} predicted"
-    return f"as predicted ({_range(after.total, found.more)})" if found.more else "exactly as predicted"
+    of_these = " compilations" if after.limit_hits else ""
+    return f"as predicted ({_range(after.compiles, found.more)}{of_these})" if found.more else "exactly as predicted"
 
 
 def _totals(page: TextPage, found: Verification) -> None:

@@ -33,7 +33,7 @@ _TENSOR = re.compile(
 )
 # With dots in place of what somebody left out.
 _SHORTENED_TENSOR = re.compile(
-    r", (?P<type>[\w.]+), \.\.\., (?P<dtype>torch\.\w+), (?:device=[^,]+, (?:requires_grad=(?:True|False), )?)?(?:\.\.\., )?"
+    r"(?:, (?P<type>[\w.]*\w))?, \.\.\.(?:, (?P<dtype>torch\.\w+))?(?:, device=[^,]+)?(?:, requires_grad=(?:True|False))?(?:, \.\.\.)?, "
     r"size=\[(?P<size>.*?)\], stride=\[(?P<stride>.*?)\]\)"
 )
 _OBJECT = re.compile(r"^___check_(obj|type)_id\(.*, (\d{1,20})\)(?:, type=.*)?$", re.S)
@@ -143,9 +143,9 @@ def _tensor(code: str, source: str) -> Facts:
     sizes, strides = ([part.strip() for part in match[name].split(",") if part.strip()] for name in ("size", "stride"))
     rest = ((_DISPATCH_KEYS, whole["keys"]), (_DEVICE, whole["device"]), (REQUIRES_GRAD, whole["grad"] == "True")) if whole else ()
     return (
-        (TENSOR, match["type"].rsplit(".", 1)[-1]),
+        (TENSOR, (match["type"] or "Tensor").rsplit(".", 1)[-1]),
         (RANK, len(sizes)),
-        (DTYPE, match["dtype"].removeprefix("torch.")),
+        *(((DTYPE, match["dtype"].removeprefix("torch.")),) if match["dtype"] else ()),
         *rest,
         *[
             (of_dim(dim), value if (value := integer(part)) is not None else DYNAMIC)

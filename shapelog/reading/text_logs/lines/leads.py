@@ -6,10 +6,20 @@ from numbers and levels, up to the head that PyTorch writes.
 
 import re
 from collections import Counter
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import pairwise, takewhile
 
+# The first line of a message of several lines, and how the others begin.
+_FIRST_OF_MESSAGE = re.compile(
+    rb"(?P<rank>[ \t]*\[rank ?\d{1,6}\]: ?)?(?P<lead>[^\n]{1,120}?)(?=torch\._dynamo hit config\.|Recompiling function \w)"
+)
+_NEXT_OF_MESSAGE = re.compile(rb"\s{0,12}(?:function: |last reason: |reasons?: |To log all |to diagnose |triggered by |- )")
+# What PyTorch's own logging has in front of each, with the id of a compile or a time.
+_OWN_HEAD = re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d|\[(?:!\d{1,9}/?)?\d{1,9}/\d|\] \[__")
 # Of how many lines the form is taken, and of how many characters of each.
 _SAMPLED, _LONGEST = 1_000, 160
+# How many lines of one message are looked at.
+_MOST_OF_MESSAGE = 64
 # Of fewer lines than this, all have to begin the same way.
 _FEW, _FEWEST = 10, 3
 # An empty line may have no more than the sign in front of it.
@@ -63,6 +73,35 @@ def lead_of(text: bytes) -> re.Pattern[bytes] | None:
     if found is None or not found[0].strip():
         return _line_numbers(lines[:_SAMPLED])
     return _as_removed(found[0])
+
+
+def without_loggers(text: bytes) -> bytes:
+    """The text without what a logger wrote in front of each line of a message, ``WARNING:torch._dynamo.convert_frame:``, where other
+    lines of the text do not have it.
+    """
+    lines, found = text.split(b"\n"), list[bytes]()
+    while len(found) < len(lines):
+        at = len(found)
+        found += _without_lead(lines[at : at + _MOST_OF_MESSAGE]) if _FIRST_OF_MESSAGE.match(lines[at]) else lines[at : at + 1]
+    return b"\n".join(found)
+
+
+def _without_lead(lines: Sequence[bytes]) -> Sequence[bytes]:
+    """The lines of a message, of which the first begins one, without what all of them begin with; else the first line as it is."""
+    first = _FIRST_OF_MESSAGE.match(lines[0])
+    if first is None or _OWN_HEAD.search(first["lead"]):
+        return lines[:1]
+    lead = re.compile(rb"(?P<rank>[ \t]*\[rank ?\d{1,6}\]: ?)?" + _form_of(first["lead"]))
+    own = [match for match in takewhile(bool, map(lead.match, lines)) if match]
+    if len(own) < 2 or not _NEXT_OF_MESSAGE.match(lines[1], own[1].end()):
+        return lines[:1]
+    return [(match["rank"] or b"") + line[match.end() :] for match, line in zip(own, lines, strict=False)]
+
+
+def _form_of(lead: bytes) -> bytes:
+    """A pattern for a lead with any numbers and any level."""
+    masked = _LEVEL.sub(b"\x00", _NUMBER.sub(b"0", lead))
+    return b"".join(map(_form, _MASKED.findall(masked)))
 
 
 def _as_removed(shared: bytes) -> re.Pattern[bytes]:

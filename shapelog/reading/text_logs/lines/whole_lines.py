@@ -9,7 +9,7 @@ from typing import NamedTuple
 from shapelog.reading.text_logs.lines.copied import as_written, once, together
 from shapelog.reading.text_logs.lines.escaped import with_line_breaks
 from shapelog.reading.text_logs.lines.exports import exported_lines
-from shapelog.reading.text_logs.lines.leads import lead_of, ranks_in, without_ending
+from shapelog.reading.text_logs.lines.leads import lead_of, ranks_in, without_ending, without_loggers
 from shapelog.reading.text_logs.lines.surroundings import LONGEST_LINE
 from shapelog.reading.text_logs.lines.tracebacks import as_python_prints
 
@@ -50,7 +50,7 @@ def whole_lines(chunks: Iterable[bytes]) -> Iterator[WholeLines]:
     if first:
         text = _BLANKS_OF_PAGES.sub(" ", first.decode("utf-8", "surrogateescape"))
         text = once(with_line_breaks(exported_lines(text)).replace("\r\n", "\n"))
-        first = text.encode("utf-8", "surrogateescape")
+        first = without_loggers(text.encode("utf-8", "surrogateescape"))
         lead = lead_of(first)
         text = (lead.sub(b"", first) if lead else first).decode("utf-8", "surrogateescape").removesuffix("\n")
         copied = as_written(as_python_prints(without_ending(text)))

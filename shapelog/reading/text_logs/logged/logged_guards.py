@@ -14,6 +14,7 @@ from shapelog.text import file_name
 
 _IN_TREE = re.compile(r"\s*(?:\| ?)*\+- \w")
 _BRANCH = re.compile(r"\s*(?P<margin>(?:\| ?)*)\+- (?P<what>\w+)")
+_BROKEN_OFF = re.compile(r"\s*(?:\| *)+(?=[^\s|+])")
 # Lists of guards that are kept until it is known whether the text has anything else.
 _MOST_OF_NONE = 40
 _LISTED = re.compile(
@@ -82,6 +83,7 @@ class LoggedGuards:
 
     def take(self, head: Head, lines: list[str]) -> None:
         """The guards of one entry, or of torch 2.3 and older some of them."""
+        lines = _unbroken(lines)
         begin = next((at for at, line in enumerate(lines) if "TREE_GUARD_MANAGER" in line or "+- RootGuardManager" in line), -1)
         tree = lines[begin:] if begin >= 0 else [line.strip() for line in lines if _IN_TREE.match(line)]
         if not tree:
@@ -148,6 +150,17 @@ class LoggedGuards:
 def _is_of_another(line: LoggedLine | None, code: LoggedCode) -> bool:
     """Whether a line is of a function of the same name in another file, such as another cell of a notebook."""
     return line is not None and bool(code.file) and line.name == code.name and file_name(line.file) != file_name(code.file)
+
+
+def _unbroken(lines: list[str]) -> list[str]:
+    """The lines of a tree, with what somebody broke off a line and wrote below it, behind the bars of the tree."""
+    whole: list[str] = []
+    for line in lines:
+        if whole and _IN_TREE.match(whole[-1]) and (rest := _BROKEN_OFF.match(line)):
+            whole[-1] = f"{whole[-1].rstrip()} {line[rest.end() :]}"
+        else:
+            whole.append(line)
+    return whole
 
 
 def _is_whole(tree: list[str]) -> bool:

@@ -60,14 +60,16 @@ class LoggedRecompiles:
             if compile is not None and not item.reasons:
                 compile.lost_reasons = _ENDS if is_end else _LEAVES_OUT
 
-    def add(self, head: Head, item: RecompileText, shows_version: bool = True) -> LoggedCompile | None:
-        """The compile that it is, None where the log had it already."""
+    def add(self, head: Head, item: RecompileText, shows_version: bool = True, is_bare: bool = False) -> LoggedCompile | None:
+        """The compile that it is, None where the log had it already. Reasons that are alone may have the id of another function's."""
         self._compiles.know(item.code.file)
         if shows_version and self._contents.messages["recompiles"] < _ENOUGH_FOR_VERSION:
             self._contents.signs.update(versions.of_reasons(item.reasons))
         frame, newest = newest_checked(item.reasons)
         if not head.compile and frame:  # a line that lost its head still names the entries that were checked
-            head = head._replace(compile=f"{frame}/{1 + newest}")
+            named = head._replace(compile=f"{frame}/{1 + newest}")
+            known = self._compiles.known(named) if is_bare and not item.code.name else None
+            head = head if known and known.reasons and known.code.name else named
         self._know_reasons(item.reasons, head.compile, item.code.name)
         compile = (
             self._compiles.compile_of(head, "reasons", item.code, names_entries=bool(item.reasons))
@@ -131,7 +133,7 @@ class LoggedRecompiles:
         is_named = bool(item.code.name or split_entry(item.reasons[0])[0])
         if is_named and {(item.compile or item.code.name, _guard_of(reason)) for reason in item.reasons} <= self._reasons:
             return
-        self.add(Head(compile=item.compile), RecompileText(item.code, item.reasons), shows_version=not item.is_checked)
+        self.add(Head(compile=item.compile), RecompileText(item.code, item.reasons), shows_version=not item.is_checked, is_bare=True)
 
     def finish_bare(self, are_quoted: bool, text: Iterable[str] = ()) -> None:
         """Take the reasons alone that were held: those that somebody quotes in a sentence, or the others.
