@@ -531,6 +531,21 @@ def test_a_loop_needs_a_number_whatever_else_has_it() -> None:
     assert last_recompile(made).verdict is not Verdict.MARKING
 
 
+@pytest.mark.parametrize(("other", "expected"), [(1, ["SL101", "SL102"]), (4, ["SL101"])], ids=["by itself", "always equal"])
+def test_an_int_that_had_the_number_of_a_size_by_chance_changed_by_itself(other: int, expected: list[str]) -> None:
+    """As another entry shows, in which the same line pinned it to a number that the size did not have."""
+    line = {"filename": 0, "line": 8, "name": "f", "loc": "for layer in self.layers[:k]:"}
+
+    def call(number: int, rows: int, k: int, size: str) -> bytes:
+        pinned = {"symbol": "s1", "sources": ["L['k']"], "value": str(k), "user_stack": [line]}
+        guards = guard_tree(tensor_match(size=(rows if size == "static" else None, 8)), shapes=(f"L['k'] == {k}",))
+        return compiled(f"0/{number}", tensor(rows, 8), guards=guards, symbols=(("s1", str(k), "L['k']"),), specializations=(pinned,))
+
+    made = trace(call(0, 4, other, "static")) + call(1, 4, 4, "static") + call(2, 2, 2, "dynamic")
+    found = [cause.codes[0] for cause in last_recompile(made).causes]
+    assert found == expected
+
+
 def test_a_size_is_tied_to_a_tensor_that_the_entry_was_not_called_with() -> None:
     """Weights that were None: marking alone saves nothing, and no line needs the exact value."""
     pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "12"}

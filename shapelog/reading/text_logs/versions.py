@@ -34,6 +34,8 @@ _NAMES_LOCAL = re.compile(r"(?:len\()?(?!___|[LG]\[|GLOBAL_STATE)[a-z_]\w{0,80}[
 DATED = Versions(None, 2)
 # Reasons without the ids of entries; people leave them out, too.
 WITHOUT_IDS = Versions(None, 4)
+# Reasons with the ids of entries, and ``L[...]``.
+WITH_SOURCES_AND_IDS = Versions(5, 6)
 OLDEST_WITH_TRACE = 3
 # In the tree of guards.
 _IN_GUARDS = (("framelocals_idx", Versions(7)), ("DIMENSION_DYNAMIC_MARKING_GUARD", Versions(13)))
@@ -58,7 +60,7 @@ _IN_TEXT = (
 _STATED = re.compile(
     r"\s*(?:[-*+] )?(?:\[(?:pip3?|conda)\] )?[*_]{0,2}"
     r"(?:(?:[Pp]y)?[Tt]orch version *(?:\(GPU\?\))?[*_]{0,2} *: *|torch(?:==| +))2\.(\d{1,2})\.\d"
-    r"|.{0,80}\b(?:[Pp]y)?[Tt]orch[ :=*]{1,4}2\.(?P<built>\d{1,2})\.\d{1,3}\+(?:cu|cpu|rocm|xpu)(?!.{0,200}\W2\.\d{1,2}\.\d)"
+    r"|.{0,80}\b(?:[Pp]y)?[Tt]orch[ :=*`]{1,5}2\.(?P<built>\d{1,2})\.\d{1,3}\+(?:cu|cpu|rocm|xpu)(?!.{0,200}\W2\.\d{1,2}\.\d)"
 )
 
 
@@ -91,7 +93,7 @@ def of_reasons(reasons: Iterable[str]) -> Iterator[Versions]:
         elif _INVALIDATED in reason:  # written in C++, with sources in full
             yield Versions(5)
         elif "L['" in reason.partition("  # ")[0]:
-            yield Versions(5, 6)
+            yield WITH_SOURCES_AND_IDS
         else:
             yield Versions(7 if parse(reason).source else 5)
         if ", type=<class '" in reason:
@@ -103,11 +105,13 @@ def of_reasons(reasons: Iterable[str]) -> Iterator[Versions]:
 def common(signs: Iterable[Versions]) -> Versions:
     """Those that write all of it; any version where none does, as in a log of several.
 
-    What all the rest shows counts more than that ids are left out.
+    What all the rest shows counts more than that ids are left out, and the name of the limit more than how reasons name a tensor.
     """
     known = list(signs)
     rest = [item for item in known if item != WITHOUT_IDS]
-    return _common(known) if len(rest) == len(known) or _common(known) != Versions() else _common(rest)
+    # Builds between 2.6 and 2.7 have the setting of the one, and the sources of the other.
+    without_sources = [item for item in known if item not in (WITHOUT_IDS, WITH_SOURCES_AND_IDS)]
+    return next((found for each in (known, rest, without_sources) if (found := _common(each)) != Versions()), Versions())
 
 
 def _common(known: Sequence[Versions]) -> Versions:

@@ -31,6 +31,8 @@ _COMPILE_FIRST = "replace the function by its compiled version before the first 
 _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
 _EACH_FLAG = "accept one graph for each case: the code behaves differently depending on this attribute"
 _SET_ITSELF = "accept one more graph: the compiled code itself set the attribute, in an earlier call"
+_PERHAPS_A_CONSTANT = "pass the same value in every call: by its address it may be None, True or False; otherwise accept one graph for each"
+_HIGHEST_OF_PYTHON = 1 << 28
 _UNKNOWN_OBJECT = "create the object once, outside the call, and reuse it; if it is a class or an enum member, accept one graph for each"
 _OF_FORWARD = (
     "create the model and its optimizer once, and reuse them, or accept one graph for each: a backward pass takes the objects of its "
@@ -155,10 +157,20 @@ def _object(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
         remedy = _ONE_OPTIMIZER if _IN_OPTIMIZER.search(call.code_file) else _SAME_TENSOR
     elif _asks_for_id(item, name):
         remedy = _WITHOUT_ID.format("object")
+    elif remedy == _UNKNOWN_OBJECT and _may_be_a_constant(item):
+        remedy = _PERHAPS_A_CONSTANT
     sentence = f"{name}{kind} is a different object from the one this was compiled for"
     if not remedy and compute_with_other_numbers(entry, call):  # such as a numpy.finfo of another dtype
         return Classification(("SL308",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_CONTENT)
     return Classification(("SL308",), sentence, remedy=remedy)
+
+
+def _may_be_a_constant(item: Violation) -> bool:
+    """Whether all that is known of an object is an address at which Python has its own, such as None and True, where it is not built to be
+    loaded anywhere: what a program makes is far above these.
+    """
+    number = integer(str(item.expected))
+    return number is not None and number < _HIGHEST_OF_PYTHON and integer(str(item.actual)) is None
 
 
 def _is_of_instance(source: Source) -> bool:

@@ -27,6 +27,7 @@ SAME_SURROUNDINGS = (
     "run every call with the same backend and in the same thread, under the same dispatch modes (DebugMode, FakeTensorMode, ...)"
 )
 _ONE_GRAD_MODE = "always call it in the same grad mode, for example under torch.no_grad(): none of its inputs requires a gradient"
+_ONE_GRAD_MODE_AND_AUTOCAST = "run every call in the same grad mode and under the same autocast, or accept one graph for each combination"
 _ONE_AUTOCAST_DTYPE = "use autocast with the same dtype in every call, or accept one graph for each dtype"
 _ONE_CREATE_GRAPH = (
     "pass the same create_graph to every call of backward() and torch.autograd.grad(), as it sets the grad mode of the backward pass, "
@@ -55,7 +56,9 @@ def global_state(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cl
         if not any(fields):
             return Classification(("SL307",), _ANY_STATE_CHANGED, remedy=_ONE_STATE)
         of_dtype = _ONE_AUTOCAST_DTYPE if is_of_autocast_dtype(item) else ""
-        remedy = _of_grad_mode(entry, call) if fields == ("grad_mode",) else of_dtype or set_once(fields)
+        is_of_both = "grad_mode" in fields and any(name.startswith("autocast") for name in fields)
+        of_several = _ONE_GRAD_MODE_AND_AUTOCAST if is_of_both else of_dtype or set_once(fields)
+        remedy = _of_grad_mode(entry, call) if fields == ("grad_mode",) else of_several
         return Classification(*describe_change(item), remedy=remedy)
     values = autocast_pair(item) if item.prop == AUTOCAST_CACHE else None
     change = f"changed from {values[0]} to {values[1]}" if values else "changed"

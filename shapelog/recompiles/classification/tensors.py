@@ -44,6 +44,8 @@ _KEY_KINDS = (
     (("FuncTorchDynamicLayerBackMode", "FuncTorchDynamicLayerFrontMode"), _TRANSFORMED, WHOLE_TRANSFORM),
     (("Python", "PythonTLSSnapshot"), "a tensor subclass, or used under a dispatch mode", ""),
 )
+# What is offloaded is a parameter or a buffer.
+_LOAD_FIRST = "move the module to its device before the first call: weights that are offloaded between calls need a graph for each device"
 
 
 def dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -54,7 +56,8 @@ def dispatch_keys(item: Violation, name: str, entry: CompileFacts, call: Compile
     if any(key.startswith(("Sparse", "Nested", "Quantized", "Mkldnn")) for key in differing):
         return Classification(("SL303",), f"the layout of {name} changed (sparse, nested or quantized)")
     if was_on and is_on and was_on != is_on:  # under a transform a tensor has none
-        return Classification(("SL304",), f"the device type of {name} changed from {'/'.join(was_on)} to {'/'.join(is_on)}")
+        sentence = f"the device type of {name} changed from {'/'.join(was_on)} to {'/'.join(is_on)}"
+        return Classification(("SL304",), sentence, remedy=_LOAD_FIRST if item.source.is_registered else "")
     if any(key.startswith("Autocast") for key in differing):
         switched = "on" if any(key.startswith("Autocast") for key in new) else "off"
         return Classification(("SL306",), f"autocast was turned {switched} after this was compiled")

@@ -32,6 +32,8 @@ _FEW = 2
 # One reason represents all if at most one recompile in five has another.
 _NEARLY_ALL = 5
 _NO_VALUES = (Kind.FAILURE, Kind.LIFETIME)
+_OF_MODULE = "SL315"
+_ABOVE_MODULES = "above the number of modules, where each has its own value"
 _INT, _PARAMETER, _FLOAT, _TRAINING = "SL102", "SL106", "SL312", "SL316"
 # What has two values, or three.
 _FEW_VALUES = frozenset({"SL104", "SL302", "SL305", _TRAINING})
@@ -266,7 +268,8 @@ def _remedy_with_limit(explained: Explanations, frame: Frame, causes: str, compi
             return text
         if _RAISING in text:
             return text.replace(_RAISING, f"raise {setting} above")
-        return f"{text}; or raise {setting}" if text else f"raise {setting} {_ABOVE_GRAPHS}"
+        above = f" {_ABOVE_MODULES}" if main.causes[0].rule.code == _OF_MODULE and is_of_oldest_alone(compile) else ""
+        return f"{text}; or raise {setting}{above}" if text else f"raise {setting} {_ABOVE_GRAPHS}"
     left = [item for item in own if item.verdict is not Verdict.MARKING]
     if len(left) < len(own):
         # what needs a graph of its own, such as training and inference, is not to be kept the same

@@ -56,8 +56,8 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     refused = [item for alert in alerts for item in run.found.compiles(alert.code) if item.compile.outcome is Outcome.LIMIT]
     raised = sum(item.weight for item in refused if item.compile.raised_at_limit)
     number = sum(item.weight for item in refused)
-    is_unsure = trace.is_text  # which may not have what else the graphs differ in
-    saving = Saving(refused=number, raised=raised, eager=(Eager.LIMIT,) if raised < number else (), is_unsure=is_unsure)
+    # How many graphs these calls need is not recorded, nor, in a text, what else the graphs differ in.
+    saving = Saving(refused=number, raised=raised, eager=(Eager.LIMIT,) if raised < number else (), is_unsure=True)
     # Where something else removes recompilations of the code, that comes first: it lowers what fills the limit.
     others = {alert.code for alert in run.found.alerts if AlertKind.AVOIDABLE in alert.kinds}
     stake = math.fsum(item.seconds for alert in alerts if alert.code not in others for item in run.found.compiles(alert.code))

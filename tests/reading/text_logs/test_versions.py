@@ -30,7 +30,7 @@ SEE = "To diagnose recompilation issues, see https://pytorch.org/docs/main/{}"
         ("Both jobs ended with\ntorch._dynamo.exc.FailOnRecompileLimitHit: Hard failure due to\nfullgraph=True", "2.11 or newer"),
         ("0/0: tensor 'x' requires_grad mismatch. expected requires_grad=0", "2.7 or newer"),
         ("tensor 'x' size mismatch at index 1. expected 3, actual 4", "of unknown version"),
-        ("tensor 'L['x']' size mismatch at index 1. expected 3, actual 4", "2.4 or older"),
+        ("tensor 'L['x']' size mismatch at index 1. expected 3, actual 4", "2.6 or older"),
         ("0/0: ___check_type_id(x, 94293277447968), type=<class 'app.Sub'>", "2.10 or newer"),
         ("Traceback (most recent call last):\ntorch._dynamo.exc.Unsupported: x", "of unknown version"),
     ],

@@ -15,7 +15,7 @@ _FIRST_OF_MESSAGE = re.compile(
 )
 _NEXT_OF_MESSAGE = re.compile(rb"\s{0,12}(?:function: |last reason: |reasons?: |To log all |to diagnose |triggered by |- )")
 # What PyTorch's own logging has in front of each, with the id of a compile or a time.
-_OWN_HEAD = re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d|\[(?:!\d{1,9}/?)?\d{1,9}/\d|\] \[__")
+_OWN_HEAD = re.compile(rb"[VDIWEC]\d{4} \d\d:\d\d|\[(?:!\d{1,9}/?)?\d{1,9}/\d|\] \[__|\[[-\d]{10} [\d:,.]{8,15}\] torch[\w.]+: \[")
 # Of how many lines the form is taken, and of how many characters of each.
 _SAMPLED, _LONGEST = 1_000, 160
 # How many lines of one message are looked at.
@@ -89,7 +89,7 @@ def without_loggers(text: bytes) -> bytes:
 def _without_lead(lines: Sequence[bytes]) -> Sequence[bytes]:
     """The lines of a message, of which the first begins one, without what all of them begin with; else the first line as it is."""
     first = _FIRST_OF_MESSAGE.match(lines[0])
-    if first is None or _OWN_HEAD.search(first["lead"]):
+    if first is None or _OWN_HEAD.search(first["lead"]) or first["lead"].endswith((b'"', b"'")):  # in code, it is a string
         return lines[:1]
     lead = re.compile(rb"(?P<rank>[ \t]*\[rank ?\d{1,6}\]: ?)?" + _form_of(first["lead"]))
     own = [match for match in takewhile(bool, map(lead.match, lines)) if match]

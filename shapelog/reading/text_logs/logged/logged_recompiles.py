@@ -64,7 +64,8 @@ class LoggedRecompiles:
         """The compile that it is, None where the log had it already. Reasons that are alone may have the id of another function's."""
         self._compiles.know(item.code.file)
         if shows_version and self._contents.messages["recompiles"] < _ENOUGH_FOR_VERSION:
-            self._contents.signs.update(versions.of_reasons(item.reasons))
+            found = set(versions.of_reasons(item.reasons))
+            self._contents.signs.update(found - {versions.WITHOUT_IDS} if is_bare else found)  # somebody left out all else as well
         frame, newest = newest_checked(item.reasons)
         if not head.compile and frame:  # a line that lost its head still names the entries that were checked
             named = head._replace(compile=f"{frame}/{1 + newest}")

@@ -13,7 +13,7 @@ from shapelog.reading.text_logs.messages.logged_code import UNKNOWN_CODE, Logged
 from shapelog.reading.text_logs.messages.reason_lines import is_reason, unwrapped, whole_guard
 
 _BETWEEN = re.compile(r"\s*(?:\||\t|<br ?/?>)\s*")
-_ID = re.compile(r"\W{0,3}(\d{1,9}/\d{1,9})(?:_\d{1,9})?\W{0,3}")
+_ID = re.compile(r"\W{0,6}(\d{1,9}/\d{1,9})(?:_\d{1,9})?\W{0,6}")
 # Cells of a program's own table of recompilations: the function, where it is, and a guard as no other program writes one.
 _NAME, _PLACE = re.compile(r"<?\w+>?"), re.compile(r"(\S+\.py):(\d{1,9})")
 _GUARD = re.compile(r"(?:tensor '|GLOBAL_STATE |(?:len\()?[LG]\[|KeyError on [LG]\[|expected type of '[LG]\[|___\w)")
@@ -37,6 +37,7 @@ _IN_WHOLE = re.compile(r"\btensor '\S{1,400}?' (?:size|strides?|rank) mismatch[^
 _HAS_FAILED = re.compile(r"\d{1,9}/\d{1,9}: |tensor '")
 _CANNOT_HOLD = re.compile(r"GLOBAL_STATE changed|KeyError on |expected type of ")
 # A guard that may hold, unless nothing else is in the text.
+_IN_QUOTES = re.compile(r"`([^`\n]{1,400})`")
 _GUARD_ALONE = re.compile(QUOTED_GUARD)
 _ENDS_SENTENCE = " *_!)\u3002\uff01\uff09"
 
@@ -134,7 +135,8 @@ def _in_row(line: str) -> BareReasons | None:
     reasons = tuple(cell for cell in cells if split_entry(cell)[0] and is_reason(cell)) if len(cells) > 1 else ()
     number = next((found[1] for cell in cells if (found := _ID.fullmatch(cell))), "")
     if not reasons and number:
-        reasons = tuple(cell for cell in cells if _GUARD.match(cell) and is_reason(cell))[:1]
+        quoted = (span for span in _IN_QUOTES.findall(line) if "..." not in span and parse(span).family != "other")
+        reasons = (*(cell for cell in cells if _GUARD.match(cell) and is_reason(cell)), *quoted)[:1]
     return BareReasons(reasons, number) if reasons else _of_function(cells)
 
 

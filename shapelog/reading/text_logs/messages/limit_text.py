@@ -25,6 +25,8 @@ _FUNCTION = re.compile(
     r"(?: \((?P<file>.*?):(?P<line>\d{1,9})\)| \((?P<path>[^()]+?)(?::\w{1,5})?\)|\s*$)"
     r"|function: ?'(?P<quoted>[^'\n(]{1,200})'"  # of a line to which somebody joined the next one
 )
+# Its place, where somebody wrote that on a line of its own.
+_PLACE_BELOW = re.compile(r"\s*\((?P<file>[^()\s]{1,400}):(?P<line>\d{1,9})\)\s*")
 _CUT_NAME = re.compile(r"function: '[^'\n]*$")
 _LAST_REASON = re.compile(r"(?:last reason: *|reasons?: *|due to the following guard failures: *)(?:reasons?: *)*(?P<reason>.*)$")
 _OF_OLDEST = re.compile(r"\blast reason: ")
@@ -79,6 +81,7 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
         if function and name and not _CUT_NAME.search(line):
             code = LoggedCode(name, function["file"] or function["path"] or "", int(function["line"] or 0))
             found = found._replace(code=code, is_mentioned=False)
+        found = _with_place_below(found, line)
         if reason:
             has_none = reason["reason"].strip() == NO_REASON
             listed = () if has_none else map(whole_guard, _listed(reason["reason"]))
@@ -100,6 +103,12 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
         is_over = is_over or other is not None
     if found:
         yield found._replace(is_cut=not (is_over or has_reason or found.reasons))
+
+
+def _with_place_below(found: LimitText, line: str) -> LimitText:
+    """The warning with the place of its function, where the line has that alone."""
+    place = _PLACE_BELOW.fullmatch(line) if found.code.name and not found.code.file else None
+    return found._replace(code=found.code._replace(file=place["file"], line=int(place["line"]))) if place else found
 
 
 def _is_mention(line: str, limit: re.Match[str]) -> bool:

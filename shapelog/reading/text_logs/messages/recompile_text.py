@@ -11,13 +11,15 @@ from shapelog.reading.text_logs.messages.reason_lines import STACK_LINE, continu
 
 _RECOMPILING = re.compile(
     r"(?:\[__\w{1,40}\] )?\(?['\"]?Recompiling function (?P<name>[^\s'\"{%][^\s'\"]*)"
-    r"(?: in (?P<file>\S.*?)(?::(?P<line>\d{1,9}))?(?=[\s'\",]|$))?"
+    r"(?: in (?P<file>\S.*?)(?::(?P<line>\d{1,9})|:[A-Z]{1,5})?(?=[\s'\",]|$))?"
     r"|Detected recompile when torch\.compile stance is '[^']*'"
     r"(?:\. filename: '(?P<stance_file>[^']*)', function name: '(?P<stance_name>[^']*)'(?:, line number: (?P<stance_line>\d{1,9}))?)?"
 )
 _TRIGGERED = re.compile(r"triggered by the following guard failure(?:s|\(s\))?:?\s*(?P<rest>.*)")
 # The head of the next line, of which a page has cut the end.
 _CUT_HEAD = re.compile(r"\S*torch[/\\]_dynamo\S*\s*")
+# A reason that somebody wrote behind the function.
+_ON_SAME_LINE = re.compile(r"(?<=\s)tensor '\S{1,400}?' (?:size|strides?|rank) mismatch.*")
 _ITEM = re.compile(r"^\s*- ?(.*)$")
 # What a log has of a message whose first line it has lost.
 _IS_REST = re.compile(rf"{_ITEM.pattern}|^\s*triggered by the following guard failure")
@@ -68,7 +70,8 @@ def recompiles(lines: Iterable[str]) -> Iterator[RecompileText]:
         if code is not None or any(map(_IS_REST.search, body)):
             yield _recompile(code, body)._replace(is_mentioned=is_mentioned)
         code, is_mentioned = (_code(found), is_in_sentence(line, found.start())) if found else (None, False)
-        body, has_items = [line[found.end() :] if found else line], False
+        rest = line[found.end() :] if found else line
+        body, has_items = [f"- {reason[0]}" if found and (reason := _ON_SAME_LINE.search(rest)) else rest], False
     if code is not None or any(map(_IS_REST.search, body)):
         yield _recompile(code, body)._replace(is_mentioned=is_mentioned)
 

@@ -1,0 +1,146 @@
+"""Messages as people write them down: with the prefix of a logger, shortened, in a table, on other lines."""
+
+from pathlib import Path
+
+import pytest
+
+from shapelog import load
+from shapelog.reading.text_logs.lines.leads import without_loggers
+from shapelog.report.report import Report, analyze
+from shapelog.reporters import Options
+from shapelog.reporters.terminal.report import render
+
+LIMIT = (
+    "torch._dynamo hit config.cache_size_limit (8)",
+    "   function: 'f' (burst.py:5)",
+    "   last reason: L['alpha'] == 0.0     # return torch.sin(x) * alpha",
+)
+
+
+def report_of(text: str, folder: Path) -> Report:
+    path = folder / "run.txt"
+    path.write_text(text, encoding="utf-8")
+    return analyze(load(path), debug=True)
+
+
+def shown(text: str, folder: Path) -> str:
+    return " ".join(render(report_of(text, folder), Options()).decode().split())
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "WARNING ",
+        "W ",
+        "WARNING:torch._dynamo.convert_frame:",
+        "2024-01-02 10:00:00,123 - torch._dynamo.convert_frame - WARNING - ",
+        "[2024-01-02 10:00:00,123][torch._dynamo.convert_frame][WARNING] - ",
+        "10:00:00 WARNING ",
+        "(EngineCore_0 pid=123) WARNING ",
+    ],
+)
+@pytest.mark.parametrize("is_stripped", [False, True], ids=["indented", "stripped"])
+def test_what_a_logger_wrote_in_front_of_each_line_of_the_limit(prefix: str, is_stripped: bool, tmp_path: Path) -> None:
+    lines = [f"{prefix}{line.strip() if is_stripped else line}" for line in LIMIT]
+    (found,) = report_of("\n".join(["epoch 1: 0.5", *lines, "epoch 2: 0.4", ""]), tmp_path).findings
+    assert found.sentence.startswith("f hit the recompile limit")
+    assert found.sentence.endswith("the last reason: the float alpha was 0.0 and has changed")
+    assert str(found.place) == "burst.py:5"
+
+
+def test_ranks_in_front_of_the_prefix_are_kept() -> None:
+    lines = "\n".join(f"[rank{rank}]: {{}}{line.strip()}" for rank in (0, 1) for line in LIMIT)
+    assert without_loggers(lines.format(*["WARNING "] * 6).encode()) == lines.format(*[""] * 6).encode()
+
+
+def test_the_place_of_a_function_on_a_line_of_its_own(tmp_path: Path) -> None:
+    text = "\n".join((LIMIT[0], "   function: 'f'", "    (models/burst.py:5)", LIMIT[2]))
+    (found,) = report_of(text, tmp_path).findings
+    assert str(found.place) == "models/burst.py:5"
+
+
+def test_a_reason_on_the_line_of_the_function(tmp_path: Path) -> None:
+    text = "Recompiling function attend ... tensor 'key' size mismatch at index 2. expected 2560, actual 1024\n"
+    assert "attend was recompiled once: dim 2 of key changed from 2560 to 1024" in shown(text, tmp_path)
+
+
+def test_a_file_without_the_number_of_its_line(tmp_path: Path) -> None:
+    text = "Recompiling function f in model.py:XX\n    triggered by the following guard failure(s):\n    - 0/0: L['k'] == 2\n"
+    assert "--> model.py = " in shown(text, tmp_path)
+
+
+def test_a_reason_without_its_first_word(tmp_path: Path) -> None:
+    text = "0/0: mask rank mismatch. expected 2, actual 4\n"
+    assert "the number of dimensions of mask changed from 2 to 4" in shown(text, tmp_path)
+
+
+def test_a_row_of_a_table_with_words_around_its_guard(tmp_path: Path) -> None:
+    text = (
+        "| Frame | Trigger |\n|---|---|\n"
+        "| `[0/1]` | `tensor 'x' size mismatch at index 0. expected 8, actual 4` | more tokens |\n"
+        "| **`[0/2]`** | **`embeds is None` guard failed** at `model.py:11` | the first image |\n"
+        "| `[0/3]` | `not ___dict_contains(...)` guard on `G['cache']` | shortened |\n"
+    )
+    found = report_of(text, tmp_path).explained.recompiles
+    assert [(item.compile.shown_label, item.codes[0]) for item in found] == [("0/1", "SL101"), ("0/2", "SL322")]
+
+
+def test_reasons_alone_with_the_id_of_another_function_are_of_one_that_is_not_named(tmp_path: Path) -> None:
+    text = (
+        "Recompiling function poly in /srv/run.py:9\n    triggered by the following guard failure(s):\n"
+        "    - 0/1: G['step'] == 1\n    - 0/0: G['step'] == 0\n\nand of net:\n\n"
+        "- 0/1: 2 <= x.size()[0]  # return x @ x.T  # run.py:22 in net\n"
+    )
+    found = report_of(text, tmp_path).explained.recompiles
+    assert found[0].frame.name == "poly"
+    assert found[1].frame is not found[0].frame
+    assert "compile ids restarted" not in shown(text, tmp_path)
+
+
+def test_guards_that_somebody_shortened_or_wrapped(tmp_path: Path) -> None:
+    text = (
+        "TREE_GUARD_MANAGER:\n+- RootGuardManager\n"
+        "| +- GuardManager: source=L['x']\n"
+        "| | +- TENSOR_MATCH: check_tensor(L['x'], Tensor, DispatchKeySet(CUDA, BackendSelect),\n"
+        "| |                  torch.float32, device=0, requires_grad=False, size=[16, 8], stride=[8, 1])\n"
+        "| +- GuardManager: source=L['w']\n"
+        "| | +- TENSOR_MATCH: check_tensor(L['w'], ..., device=0, requires_grad=True, size=[8, 4], stride=[4, 1])\n"
+    )
+    words = shown(text, tmp_path)
+    assert "x: float32 [16, 8] on cuda:0" in words
+    assert "w: tensor [8, 4]" in words
+
+
+def test_builds_between_two_versions_have_the_setting_that_they_print(tmp_path: Path) -> None:
+    text = LIMIT[0].replace("cache_size_limit", "recompile_limit") + "\n    function: 'f' (a.py:3)\n    last reason: 0/0: L['k'] == 3\n"
+    assert load_version(text, tmp_path) == "2.7 or newer"
+    assert "raise torch._dynamo.config.recompile_limit" in shown(text, tmp_path)
+
+
+def load_version(text: str, folder: Path) -> str:
+    return str(report_of(text, folder).trace.version_guess)
+
+
+@pytest.mark.parametrize(
+    ("reason", "remedy"),
+    [
+        ("___check_obj_id(foreach, 7698112)", "pass the same value in every call: by its address it may be None, True or False"),
+        ("___check_obj_id(L['fn'], 140230516318016)", "create the object once, outside the call, and reuse it"),
+        (
+            "0/7: GLOBAL_STATE changed: grad_mode autocast(cuda)_enabled ",
+            "run every call in the same grad mode and under the same autocast",
+        ),
+        (
+            "0/0: tensor 'L['self']._modules['lin']._parameters['weight']' dispatch key set mismatch. expected DispatchKeySet(CPU), "
+            "actual DispatchKeySet(CUDA)",
+            "move the module to its device before the first call",
+        ),
+    ],
+)
+def test_what_to_do_about_the_last_reason(reason: str, remedy: str, tmp_path: Path) -> None:
+    assert remedy in shown("\n".join((*LIMIT[:2], f"   last reason: {reason}", "")), tmp_path)
+
+
+def test_an_int_of_a_module_may_be_the_number_of_a_layer(tmp_path: Path) -> None:
+    text = "\n".join((LIMIT[0], "   function: 'forward' (gpt2.py:5)", "   last reason: 11/0: L['self'].layer_idx == 0", ""))
+    assert "config.cache_size_limit above the number of modules, where each has its own value" in shown(text, tmp_path)
