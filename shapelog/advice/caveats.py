@@ -222,7 +222,7 @@ def _declared(trace: Trace, replayed: Replay, marks: Marks) -> Iterator[str]:
     found: dict[tuple[str, str], dict[str, None]] = {}
     for mark in sorted(marks) if declared else ():
         for frame in dict.fromkeys(plan.frame for plan in replayed.plans_with([mark]) if plan.frame in declared):
-            what = mark.source.display_name if mark.is_int else f"{mark.source.display_name}.size[{mark.dim}]"
+            what = mark.name
             found.setdefault((frame.title, declared[frame].argument), {})[what] = None
     for (title, argument), names in found.items():
         yield f"{title} declares its shapes with {argument}=, where the list has no effect: declare {some(list(names))} there, too."

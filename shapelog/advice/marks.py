@@ -39,6 +39,11 @@ class Mark(NamedTuple):
         """The size or int, as symbols and guards name it: the inverse of ``mark_at``."""
         return self.source if self.is_int else Source(f"{self.source}.size()[{self.dim}]")
 
+    @property
+    def name(self) -> str:
+        """``x.size[0]``, or for an int ``k``."""
+        return self.source.display_name if self.is_int else f"{self.source.display_name}.size[{self.dim}]"
+
 
 def mark_at(place: Source) -> Mark:
     """The mark for a size such as ``L['x'].size()[0]``, or for the int at a source."""

@@ -35,6 +35,10 @@ _NOT_ALL_SEEN = "and the trace does not show everything it does with it"
 _FIX_FIRST = "fix the error and then mark it, or keep it static: torch.compile(..., dynamic=False)"
 
 
+# In a sentence about several of them.
+_ANY = "any of these"
+
+
 class HarmfulMark(NamedTuple):
     """A mark that would save compiles and is not on the list, and why. ``frame`` is where it would do harm."""
 
@@ -42,6 +46,24 @@ class HarmfulMark(NamedTuple):
     frame: Frame
     reason: str
     remedy: str
+
+
+class Harm(NamedTuple):
+    """Why some marks were left out, which do the same harm at one place, and what to do about it."""
+
+    names: tuple[str, ...]
+    reason: str
+    remedy: str
+
+
+def harms(left_out: Iterable[HarmfulMark]) -> list[Harm]:
+    """The reasons why marks were left out, each once, in the order of the first marks."""
+    found = grouped(left_out, lambda item: (item.reason.replace(item.mark.name, _ANY), item.remedy.replace(item.mark.name, _ANY)))
+    together = ((same, tuple(item.mark.name for item in same)) for same in found.values())
+    return [
+        Harm(names, *(text.replace(names[0], _ANY) if names[1:] else text for text in (same[0].reason, same[0].remedy)))
+        for same, names in together
+    ]
 
 
 def mark_for(cause: Cause) -> Mark:
@@ -192,7 +214,7 @@ class _Harm:
             new = [[item for item in compile.breaks if item.reason not in known and item.place not in calls] for compile in symbolic]
             if all(new):
                 broken, found = symbolic[0], new[0][0]
-                name = mark.source.display_name if mark.is_int else f"{mark.source.display_name}.size[{mark.dim}]"
+                name = mark.name
                 line = f"{found.place.file.rsplit('/', 1)[-1]}:{found.place.line}" if found.place else ""
                 where = f" at {line}" if line else ""
                 what = one_line(found.reason)[:80]
@@ -207,7 +229,7 @@ class _Harm:
                 reason = f"{title} has a graph break{where} once {name} is symbolic ({what}), as in {broken.reference}"
                 is_elsewhere = found.place is not None and is_library(found.place.file)
                 what = f"what leads to {line} (library code)" if is_elsewhere else line or title
-                return HarmfulMark(mark, frame, reason, f"change {what} so that it works when {name} is symbolic, then mark it")
+                return HarmfulMark(mark, frame, reason, f"before you mark {name}, change {what} so that it works with a symbol")
         return None
 
     def _is_alike(self, mark: Mark, symbolic: Compile, static: Compile) -> bool:

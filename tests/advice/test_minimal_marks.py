@@ -11,7 +11,7 @@ from recorded import report_of
 
 from shapelog.advice.advise import advise
 from shapelog.advice.marks import Mark
-from shapelog.advice.minimal_marks import HarmfulMark, MarkSelection, select_marks
+from shapelog.advice.minimal_marks import Harm, HarmfulMark, MarkSelection, harms, select_marks
 from shapelog.advice.replay import replay
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.source_names import Source
@@ -115,7 +115,7 @@ def test_nobody_is_asked_to_change_a_line_of_a_library(file: str, whose: str) ->
     text = f"Graph break in user code at {file}:7\nGraph Break Reason: is_causal is no bool\nUser code traceback:\n"
     made = trace(static_sizes(10), make.dynamic_size("0/1", 12, "2 <= L['x'].size()[0]"))
     item = left_out(made + make.artifact("dynamo_graph_break_reason", text, id="0/1") + static_sizes(10, 12, frame=1, name="g"))
-    assert item.remedy == f"change {whose} so that it works when x.size[0] is symbolic, then mark it"
+    assert item.remedy == f"before you mark x.size[0], change {whose} so that it works with a symbol"
 
 
 @pytest.mark.parametrize(("line", "names"), [("math.gcd(n, k)", ["n", "k"]), ("check(n)", ["n"])])
@@ -530,3 +530,20 @@ def test_a_string_that_other_code_makes_of_something_else_does_no_harm() -> None
     labelled = tensor_match(size=(8, 4)).replace(RETURN_LINE, code_comment(7, "y = x * TABLE[str(mode)]", "g"))
     found = chosen(trace(static_sizes(10, 12, 14), compiled("1/0", tensor(8, 4), guards=guard_tree(labelled), name="g")))
     assert (found.marks, found.left_out) == ({Mark(Source("L['x']"), 0)}, ())
+
+
+def test_marks_that_do_the_same_harm_are_named_together() -> None:
+    frame = make.load(trace(compiled("0/0", tensor(10, 8)))).frames[0]
+    left_out = [
+        HarmfulMark(mark, frame, f"f breaks at a.py:3 once {mark.name} is symbolic", f"before you mark {mark.name}, change a.py:3")
+        for mark in (Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1), Mark(Source("L['k']")))
+    ]
+    left_out.append(HarmfulMark(Mark(Source("L['y']"), 0), frame, "g breaks at a.py:9 once y.size[0] is symbolic", "change a.py:9"))
+    assert harms(left_out) == [
+        Harm(
+            ("x.size[0]", "x.size[1]", "k"),
+            "f breaks at a.py:3 once any of these is symbolic",
+            "before you mark any of these, change a.py:3",
+        ),
+        Harm(("y.size[0]",), "g breaks at a.py:9 once y.size[0] is symbolic", "change a.py:9"),
+    ]

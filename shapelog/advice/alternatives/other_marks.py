@@ -53,7 +53,7 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
     yield Alternative(
         tool="unbacked source",
         codes=("SL104",),
-        subject=some([f"{mark.source.display_name}.size[{mark.dim}]" for mark in sorted(found)]),
+        subject=some([mark.name for mark in sorted(found)]),
         sentence="An unbacked size is never specialized on 0 or 1, so one graph handles these calls too.",
         lines=tuple(lines),
         warning=(
@@ -104,7 +104,7 @@ def _conflict(context: AdviceContext, frame: Frame, compile: Compile, mark: Mark
     return Alternative(
         tool="maybe_mark_dynamic",
         codes=("SL203",),
-        subject=f"{mark.source.display_name}.size[{mark.dim}] in {frame.title_of([compile])}",
+        subject=f"{mark.name} in {frame.title_of([compile])}",
         sentence=f"SL203 marked-dynamic-conflict: {compile.reference} failed because the code specializes the marked size to {value}."
         + (f" Static sizes of {value} in other inputs may be the reason: mark those as well." if partners else ""),
         lines=tuple(lines),
@@ -124,7 +124,7 @@ def marks_with_a_range(context: AdviceContext) -> Iterator[Alternative]:
     yield Alternative(
         tool="maybe_mark_dynamic with a range",
         codes=("SL101",),
-        subject=some([f"{mark.source.display_name}.size[{mark.dim}]" for mark in found]),
+        subject=some([mark.name for mark in found]),
         sentence=(
             "A mark that is not enforced: a size that the code needs to be constant is compiled as such, without an error. "
             "Comparisons that the range decides add no guards."

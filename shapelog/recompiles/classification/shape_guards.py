@@ -291,6 +291,7 @@ def _elsewhere(guard: _Guard) -> str:
     if line is None or (not is_library(own) and f"/{own}".endswith(f"/{line.file}")):
         return ""
     code = shorten(line.code.split("  #")[0].strip().rstrip(":"), _LONGEST_CODE)
+    code += "\u2026)" if code.endswith("(") else ""  # the arguments are on the lines below
     return f" at {'/'.join(line.file.rsplit('/', 2)[-2:])}:{line.line}{f' ({code})' if code else ''}"
 
 

@@ -2,6 +2,7 @@
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.alike_suggestions import FEWEST_ALIKE, alike
+from shapelog.advice.minimal_marks import harms
 from shapelog.advice.paste_formats import cost_of, effect_of, shown_shell, where_to_get, why_nothing, why_short
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.suggestions import Suggestion
@@ -10,7 +11,7 @@ from shapelog.report.steps.step import StepKind
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.next_steps import next_steps_list, start_here
 from shapelog.reporters.terminal.text_page import COLORS, CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
-from shapelog.text import compilations, measured, plural, plural_noun, taking
+from shapelog.text import compilations, measured, plural, plural_noun, some, taking
 
 # Of longer code the first lines are shown.
 _LINES = 5
@@ -140,9 +141,8 @@ def _left_out(page: TextPage, advice: Advice) -> None:
     if not advice.left_out:
         return
     page.heading("Left out", "would save compilations but do harm")
-    for item in page.listed(advice.left_out, "source"):
-        dim = "" if item.mark.is_int else f", dim {item.mark.dim}"
-        page.line((item.mark.source, "bold"), f"{dim}: {item.reason}", indent=2)
+    for item in page.listed(harms(advice.left_out), "source"):
+        page.line((some(item.names), "bold"), f": {item.reason}", indent=2)
         page.line(f"→ {item.remedy}", indent=4)
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from shapelog.advice.minimal_marks import harms
 from shapelog.report.alerts.alert import Alerts
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.alerts.groups import alert_groups
@@ -25,7 +26,7 @@ from shapelog.reporters.terminal.summary import head, run_summary, where_time_we
 from shapelog.reporters.terminal.text_page import LEVEL_COLORS, TextPage
 from shapelog.rule_docs import RULES_URL
 from shapelog.rules import RULES, UNEXPLAINED, Level, Rule, Section, problem_rule
-from shapelog.text import plural, shorten
+from shapelog.text import plural, shorten, some
 
 if TYPE_CHECKING:
     from shapelog.distributed.compare_ranks import RankReport
@@ -199,8 +200,8 @@ def _ranks_in_full(page: TextPage, report: Report, ranks: "RankReport") -> None:
 
 def _left_out(page: TextPage, report: Report) -> None:
     """Marks that would help, and do harm."""
-    for item in report.advice.left_out[:3] if report.advice else ():
-        page.line(("not marked: ", "yellow"), f"{item.mark.source}: {item.reason}", indent=2)
+    for item in harms(report.advice.left_out)[:3] if report.advice else ():
+        page.line(("not marked: ", "yellow"), f"{some(item.names)}: {item.reason}", indent=2)
 
 
 def _tables(page: TextPage, report: Report, *names: str) -> None:

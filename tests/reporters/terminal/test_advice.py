@@ -145,7 +145,7 @@ def test_what_was_left_out_has_its_reason_and_remedy() -> None:
         shown(make.advice(trace(int_values(3, 4, comment=code_comment(7, "n = f'{k}'")))), 200), "Left out"
     ).splitlines()
     assert heading == "Left out  would save compilations but do harm"
-    assert source.startswith("  L['k']: f formats k into a string at model.py:7 (n = f'{k}'): ")
+    assert source.startswith("  k: f formats k into a string at model.py:7 (n = f'{k}'): ")
     assert remedy == "    → build the string outside the compiled code, or pass k as a tensor"
 
 
