@@ -58,12 +58,15 @@ class Harm(NamedTuple):
 
 def harms(left_out: Iterable[HarmfulMark]) -> list[Harm]:
     """The reasons why marks were left out, each once, in the order of the first marks."""
-    found = grouped(left_out, lambda item: (item.reason.replace(item.mark.name, _ANY), item.remedy.replace(item.mark.name, _ANY)))
-    together = ((same, tuple(item.mark.name for item in same)) for same in found.values())
+    found = grouped(left_out, lambda item: tuple(_of_any(text, item.mark) for text in (item.reason, item.remedy)))
     return [
-        Harm(names, *(text.replace(names[0], _ANY) if names[1:] else text for text in (same[0].reason, same[0].remedy)))
-        for same, names in together
+        Harm(tuple(item.mark.name for item in same), *(texts if same[1:] else (same[0].reason, same[0].remedy)))
+        for texts, same in found.items()
     ]
+
+
+def _of_any(text: str, mark: Mark) -> str:
+    return re.sub(rf"(?<![\w.]){re.escape(mark.name)}(?!\w)", _ANY, text)
 
 
 def mark_for(cause: Cause) -> Mark:
