@@ -145,6 +145,8 @@ class Advice(NamedTuple):
             found.append("mark other inputs that have this size as well: only the first that differs is logged")
         if self.after.more:
             found.append("then record again: calls beyond the limit left no record")
+        elif self.after.unrecorded:
+            found.append(f"calls beyond the limit left no record: these may need up to {plural(self.after.unrecorded, 'compilation')}")
         if any(caveat.endswith(MAY_NOT_SAVE) for caveat in self.caveats):
             found.append("dynamic graphs are slow to compile here, so this may save no time")
         return tuple(found)
