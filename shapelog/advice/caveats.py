@@ -1,7 +1,7 @@
 """What a suggestion rests on and where it ends: the values seen, the guards that bound them, and what else the marks touch."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -137,7 +137,7 @@ def rationale(seen: tuple[ObservedValues, ...], codes: tuple[str, ...]) -> str:
     return "; ".join(parts)
 
 
-def _harm_of_size(source: Source, frames: list[Frame]) -> str:
+def _harm_of_size(source: Source, frames: Sequence[Frame]) -> str:
     """What may come of symbolic sizes of a tensor in code in which they never changed."""
     name = spelled(source)
     reading = re.compile(rf"(?<![\w.]){re.escape(name)}\.(?:shape\b|size\()")
@@ -157,14 +157,18 @@ def _as_recorded(frames: Iterable[Frame]) -> str:
 
 def _dims_that_stayed(marks: list[Mark], index: SourceIndex) -> Iterator[str]:
     """Dims of a tensor that did not change in one frame, where others of it did."""
+    stayed: dict[tuple[Frame, ...], list[Mark]] = {}
     for mark in marks:
         frames = [frame for frame in index.with_tensor_or_value(mark.source) if not mark.is_int and index.stayed(frame, mark)]
-        frames = [frame for frame in frames if index.varied(frame, mark.source)]
-        if frames:
-            named = ", ".join(list(dict.fromkeys(frame.title for frame in frames))[:4])
+        stayed.setdefault(tuple(frame for frame in frames if index.varied(frame, mark.source)), []).append(mark)
+    for at, same in stayed.items():
+        if at:
+            named = ", ".join(list(dict.fromkeys(frame.title for frame in at))[:4])
+            dims = enumerated([str(mark.dim) for mark in same])
+            which, are, they = ("dims", "are", "they") if same[1:] else ("dim", "is", "it")
             yield (
-                f"Entries match by name, so dim {mark.dim} of {mark.source.display_name} of {named} is marked too, although it did not "
-                f"change there{_as_recorded(frames)}. {_harm_of_size(mark.source, frames)}"
+                f"Entries match by name, so {which} {dims} of {same[0].source.display_name} of {named} {are} marked too, although {they} "
+                f"did not change there{_as_recorded(at)}. {_harm_of_size(same[0].source, at)}"
             )
 
 

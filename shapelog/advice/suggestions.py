@@ -270,8 +270,9 @@ def _narrowed(served: list[ServedCall]) -> Iterator[str]:
         if call.narrowed:
             names = ", ".join(source.display_name.replace(".size()[", ".size[") for source in call.narrowed[:_NAMED])
             names += ", …" if len(call.narrowed) > _NAMED else ""
-            gone = call.compile.label
-            yield f"The removed compilation {gone} was also symbolic in {names}: later calls with other values of it would compile again."
+            gone, those = call.compile.label, "these" if call.narrowed[1:] else "it"
+            later = f"later calls with other values of {those} would compile again"
+            yield f"The removed compilation {gone} was also symbolic in {names}: {later}."
 
 
 def _confidence(served: list[ServedCall], with_room: frozenset[FramePlan]) -> tuple[str, str]:

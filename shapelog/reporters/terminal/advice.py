@@ -88,8 +88,9 @@ def what_to_set(page: TextPage, advice: Advice, indent: int = 2) -> None:
 def _suggestions(page: TextPage, advice: Advice) -> None:
     groups = _together(advice.suggestions)
     page.heading("Suggestions", advice.how_savings_add_up if len(groups) > 1 else "")
+    shown: set[str] = set()  # what holds for several suggestions is there once
     for group in page.listed(groups, "suggestion"):
-        _suggestion(page, group, advice.is_saved_by_several)
+        _suggestion(page, group, advice.is_saved_by_several, shown)
 
 
 def _together(suggestions: tuple[Suggestion, ...]) -> list[list[Suggestion]]:
@@ -100,7 +101,7 @@ def _together(suggestions: tuple[Suggestion, ...]) -> list[list[Suggestion]]:
     return list(groups.values())
 
 
-def _suggestion(page: TextPage, group: list[Suggestion], is_saved_by_several: bool) -> None:
+def _suggestion(page: TextPage, group: list[Suggestion], is_saved_by_several: bool, shown: set[str]) -> None:
     item = group[0]
     removes = "together they remove " if len(group) > 1 else "removes "
     page.line(
@@ -127,7 +128,9 @@ def _suggestion(page: TextPage, group: list[Suggestion], is_saved_by_several: bo
     if page.verbose or not item.entries:  # without a list, these lines are the advice
         for line in page.listed([line for member in group for line in member.python], "line", 6):
             page.raw(line, indent=6, style="cyan")
-    for caveat in page.listed(list(caveats), "caveat", 6):
+    new = [caveat for caveat in caveats if caveat not in shown]
+    shown.update(new)
+    for caveat in page.listed(new, "caveat", 6):
         page.line(("! ", "yellow"), caveat, indent=6)
 
 

@@ -152,7 +152,7 @@ def _why_against_nearest(page: TextPage, explanation: CompileExplanation, item: 
     if item.why_not_markable:
         page.line(item.why_not_markable, indent=2)
     if item.consequences:
-        page.line(("as a result: ", "dim"), shorten(", ".join(item.consequences), page.width * 2), indent=2)
+        page.line(("as a result: ", "dim"), shorten(", ".join(dict.fromkeys(item.consequences)), page.width * 2), indent=2)
     for others in page.listed(list(grouped(explanation.others, _properties).values()), "entry", most=_MOST):
         labels = some([other.entry.reference for other in others], len(others) if page.verbose else _VALUES, " ")
         named = "" if explanation.compile.metrics.assumes_entries else f" {labels}"
