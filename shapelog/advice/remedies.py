@@ -36,7 +36,7 @@ _ENTRIES, _LINES, _NAMED = 80, 6, 3
 # The entries that are asked whether they take a tensor.
 _MOST_ENTRIES = 8
 _SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _OTHER_TYPE, _FLOAT, _LENGTH, _NONE = "SL101", "SL104", "SL202", "SL310", "SL312", "SL313", "SL322"
-_PARAMETER = "SL106"
+_PARAMETER, _OF_MODULE = "SL106", "SL315"
 _TEXTS = ("str", "bytes")
 _OBJECT_RULES = frozenset(("SL308", "SL319"))  # of one that each call makes
 _COMPILE_FAILED = RULES["SL403"]
@@ -83,6 +83,8 @@ _MADE_ANEW = (ONE_GRAPH_MODULE, SAME_CLASS)
 FORBIDDEN_WITHOUT_REASON = (
     "look for the reasons in the lines below this error, or run the same calls without this setting and with TORCH_LOGS=recompiles"
 )
+# Of a tensor that was on the stack where a graph break ended the code before, where only code can mark.
+_SIZE_WITHOUT_NAME = f"{NO_BREAK}, or mark the input that it is computed from as dynamic"
 _PASTE_MORE = "add the log lines that follow this recompilation: they have its reasons"
 
 
@@ -179,6 +181,8 @@ class Remedies:
             return Remedy(rule, f"a mark does not help: {failed.axis} was dynamic in the compilation that failed")
         if skipped := next((cause for cause in causes if all(_skipped_dynamic(item, cause) for item in recompiles)), None):
             return Remedy(rule, f"a mark does not help: {skipped.axis} was dynamic in the compilation, which produced no code")
+        if rule.code == _SIZE and causes[0].source.is_unnamed and not self._version.reads_sources:
+            return Remedy(rule, _SIZE_WITHOUT_NAME)
         is_markable = removable or (rule.markable and not all(item.verdict.is_beyond_marks for item in recompiles))
         text = (
             self._marks_that_remove(removable, causes)
@@ -190,7 +194,13 @@ class Remedies:
             "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0]) or _tested_float(first, causes[0])
         )
         known = text or other or _shared_remedy(causes) or pinned or _dims_to_mark(rule, causes, first) or self._to_list(rule, causes[0])
-        if not known and rule.code in INT_RULES and is_known_by_limit(first.frame) and is_of_oldest_alone(first.compile):
+        if (
+            not known
+            and rule.code in INT_RULES
+            and rule.code != _OF_MODULE
+            and is_known_by_limit(first.frame)
+            and is_of_oldest_alone(first.compile)
+        ):
             known = f"{remedy_for(rule, self._version.reads_sources)}; {_LATER_VALUES}"
         text = known or remedy_for(rule, self._version.reads_sources)
         if text.endswith(OR_UNBACKED) and takes_another_path(first):

@@ -90,6 +90,11 @@ _TITLE = re.compile(r" ?(?:.{0,400}(?:: |\] ))?(?:[-*] )?([A-Z]\S* [^:;\u3000-\u
 _SETTING = re.compile(r"\s*torch\._dynamo\.config\.capture_\w+ ?= ?True\s*$")
 # In the middle of the warning about an exception of the backend, which breaks the graph.
 EXECUTING = re.compile(r"\s*While executing %(?P<node>\w{1,80}) ")
+# What torch 2.7 and later raise at the recompile limit, where the whole function has to be compiled.
+LIMIT_EXCEEDED = (
+    r"^[ \t]*Dynamo recompile limit exceeded\s*$|^[ \t]*(?:Explanation: )?Dynamo attempted to recompile the code object too many times\b"
+    r"|(?:^\s*|[\"'`])(?:accumulated_)?(?:recompile|cache_size)_limit reached with (?:fullgraph|one_graph)=True"
+)
 # What PyTorch's exceptions are known by where their class is not there: a sentence with what it is about.
 _OWN_WORDS = (
     r"Could not (?:guard on|extract specialized integer from) data-dependent expression "
@@ -100,7 +105,7 @@ _OWN_WORDS = (
     r"|^\s*(?:\w{1,40}\.){0,4}CompilationError: at \d{1,6}:\d{1,6}:\s*$"
     r"|(?:^[^\w\n]{0,40}|[:(\uff1a\uff08][ \"'`*\u201c\u300c]{0,4})You marked \S.{0,200} as dynamic\b"
     r"|Dynamo failed to run FX node with fake tensors:(?: (?:call_\w|\.{3} got \w)|\s*$)"
-    rf"|{REFUSED_INPUT}|^\s*{NO_CONFIGS}"
+    rf"|{REFUSED_INPUT}|^\s*{NO_CONFIGS}|{LIMIT_EXCEEDED}"
     r"|^\s*SyntaxError: failed to compile\s*$|^\s*with program_source:\d{1,9}:\d{1,9}: (?:fatal )?error: "
 )
 # Below the user's stack: the end of the message about a value of the data, and of any other exception.
@@ -210,7 +215,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|ing guard failure|guard \d|CompilationMetrics\(|torch\._dynamo|dynamo hit|Error: |Hit: "
-    r"|LimitExceeded"
+    r"|LimitExceeded|limit exceeded|many times,|limit reached with "
     r"|Constraints violated|DependentSymNode: |while creating guard|torch\._subclasses|xpected input at|program_source"
     r"|from lowering|eagerly comp|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
     r"|Warning: |: block: \[|Backend compiler failed|WON'?T CONVERT "

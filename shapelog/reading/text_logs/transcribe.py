@@ -126,7 +126,9 @@ class Transcriber:
         self._recompiles.finish_limits()
         self._take_changes()
         self._logged_failures.finish()
-        self._recompiles.finish_bare(are_quoted=True, text=[text for _, text in self._above])
+        above = [text for _, text in self._above]
+        self._recompiles.finish_bare(are_quoted=True, text=above)
+        self._recompiles.take_retold(above)
         self._graph_breaks.finish()
         self._take_warned()
         self._logged_guards.finish()

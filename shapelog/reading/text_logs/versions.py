@@ -46,7 +46,7 @@ _IN_TEXT = (
     (re.compile(r"config\.(?:accumulated_)?recompile_limit|\brecompile_limit reached"), Versions(7)),
     (re.compile(r"reached with one_graph=True"), Versions(7, 8)),
     (re.compile(r"reached with fullgraph=True"), Versions(9, 10)),
-    (re.compile(r"Dynamo recompile limit exceeded|Hard failure due to\b"), Versions(11)),
+    (re.compile(r"Dynamo recompile limit exceeded|code object too many times|Hard failure due to\b"), Versions(11)),
     (re.compile(r"^\s*reasons: ", re.M), Versions(None, 1)),
     (re.compile(r"^\s*last reason: ", re.M), Versions(2)),
     (re.compile(r"torch\.compiler_troubleshooting\.html"), Versions(4, 9)),

@@ -1,11 +1,13 @@
 """Which code ran into the recompile limit, from which compile on, and which axes filled the entries?"""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from shapelog.advice.remedies import Remedies, marks_act_on
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
+from shapelog.model.trace import Trace
 from shapelog.reading.payloads.guards.comments import UserLine
 from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import Kind
@@ -32,6 +34,7 @@ _FEW = 2
 # One reason represents all if at most one recompile in five has another.
 _NEARLY_ALL = 5
 _NO_VALUES = (Kind.FAILURE, Kind.LIFETIME)
+_MINOR, _RUNS_CACHED = re.compile(r"\b2\.(\d{1,3})"), 6
 _OF_MODULE = "SL315"
 _ABOVE_MODULES = "above the number of modules, where each has its own value"
 _INT, _PARAMETER, _FLOAT, _TRAINING = "SL102", "SL106", "SL312", "SL316"
@@ -79,7 +82,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
         if hit is not None:
             kind = "accumulated recompile limit" if is_accumulated(hit) else "recompile limit"
             counted = f", with {plural(entries, 'cache entry')}" if entries >= hit.id.compile else ""
-            then = "the call raised an error" if hit.raised_at_limit else "any call that misses the cache now runs in eager mode"
+            then = "the call raised an error" if hit.raised_at_limit else _from_then_on(explained.trace)
             at = f" at {hit.shown_label}{counted}" if hit.shown_label else ""
             sentence = f"{title} hit the {kind}{at}; {then}"
         elif unrecorded and entries >= limit:
@@ -116,6 +119,19 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
             own_remedy=_remedy(explained, of_reasons, causes, compile),
             reason=reason,
         )
+
+
+def _from_then_on(trace: Trace) -> str:
+    """What runs in eager mode from then on. Torch 2.5 and older, of which texts alone show the limit, mark the code as one to be skipped:
+    its cached graphs are not used any more (``torch/_dynamo/convert_frame.py``, ``torch/csrc/dynamo/eval_frame.c``).
+    """
+    minors = [int(minor) for minor in _MINOR.findall(trace.torch_version or trace.version_guess)]
+    is_open = not trace.torch_version and trace.version_guess.endswith("older")
+    if minors and max(minors) < _RUNS_CACHED:
+        return "all calls of it now run in eager mode"
+    if minors and min(minors) >= _RUNS_CACHED and not is_open:
+        return "any call that misses the cache now runs in eager mode"
+    return f"any call that misses the cache now runs in eager mode (before torch 2.{_RUNS_CACHED}, every call)"
 
 
 def _number_of_entries(explained: Explanations, frame: Frame) -> int:
@@ -193,7 +209,7 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bo
         return
     if found[0].blocking_rule:
         yield found[0].why_not_markable
-    elif is_of_oldest_alone(hit):
+    elif is_of_oldest_alone(hit) and cause.rule.code != _OF_MODULE:  # that of each module may differ
         first = f"the first of {hit.id.compile} cached graphs"
         yield (
             f"this is why {f'{entries.pop()}, {first},' if hit.shown_label else first} was not reused; what changed is symbolic in later "

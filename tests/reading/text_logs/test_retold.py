@@ -144,3 +144,63 @@ def test_what_to_do_about_the_last_reason(reason: str, remedy: str, tmp_path: Pa
 def test_an_int_of_a_module_may_be_the_number_of_a_layer(tmp_path: Path) -> None:
     text = "\n".join((LIMIT[0], "   function: 'forward' (gpt2.py:5)", "   last reason: 11/0: L['self'].layer_idx == 0", ""))
     assert "config.cache_size_limit above the number of modules, where each has its own value" in shown(text, tmp_path)
+
+
+def test_a_last_reason_that_goes_on_below_keeps_both_parts(tmp_path: Path) -> None:
+    text = "\n".join(
+        (f"   {LIMIT[0]}", f"   {LIMIT[1]}", "      last reason: 0/7: self._modules['a']", "                        .count == 12", "")
+    )
+    assert "the last reason: the int self.a.count was 12 and has changed" in shown(text, tmp_path)
+
+
+@pytest.mark.parametrize("which", ["", "accumulated_"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "torch._dynamo.exc.FailOnRecompileLimitHit: {}recompile_limit reached with fullgraph=True",
+        "Dynamo recompile limit exceeded\n  Explanation: Dynamo attempted to recompile the code object too many times, exceeding the "
+        "{}recompile_limit cache size limit (currently set to 8).\n  Developer debug context: Limit type: {}recompile_limit\n",
+        "  Explanation: Dynamo attempted to recompile the code object too many times, exceeding the {}recompile_limit cache size limit "
+        "(currently set to 8).\n",
+        "torch._dynamo.exc.Unsupported: Dynamo attempted to recompile the code object too many times, exceeding the {}recompile_limit "
+        "cache size limit (currently set to 8).",
+        "Other prompts raise `{}recompile_limit reached with fullgraph=True`.",
+    ],
+    ids=["exception", "block", "explanation", "of another class", "in a sentence"],
+)
+def test_the_words_for_a_limit_at_which_the_call_raised(words: str, which: str, tmp_path: Path) -> None:
+    (found,) = report_of(words.format(which, which) + "\n", tmp_path).findings
+    kind = "accumulated recompile limit" if which else "recompile limit"
+    assert found.sentence == f"a function not named in the log hit the {kind}; the call raised an error"
+    assert found.remedy.endswith(f"raise torch._dynamo.config.{which}recompile_limit")
+
+
+def test_a_sentence_with_the_limit_a_function_and_a_reason_in_quotes(tmp_path: Path) -> None:
+    text = (
+        "One block hit it: `torch._dynamo hit config.recompile_limit (32)` on `Block.forward`\n"
+        "(`causal_model.py:1811`), reason `KeyError on cache['q']`. The dict is made anew.\n\nIn other news, `L['x'] == 3` holds.\n"
+    )
+    (found,) = report_of(text, tmp_path).findings
+    assert found.sentence.startswith("forward hit the recompile limit; any call")
+    assert found.sentence.endswith("the last reason: cache no longer contains 'q'")
+    assert str(found.place) == "causal_model.py:1811"
+
+
+@pytest.mark.parametrize(
+    ("setting", "version", "then"),
+    [
+        ("cache_size_limit", "\nPyTorch version: 2.4.1", "all calls of it now run in eager mode"),
+        ("recompile_limit", "", "any call that misses the cache now runs in eager mode;"),
+        ("cache_size_limit", "", "any call that misses the cache now runs in eager mode (before torch 2.6, every call);"),
+    ],
+)
+def test_older_versions_do_not_use_the_cached_graphs_any_more(setting: str, version: str, then: str, tmp_path: Path) -> None:
+    text = f"torch._dynamo hit config.{setting} (8)\n   function: 'f' (a.py:3)\n   last reason: 0/0: L['k'] == 2\n{version}\n"
+    assert then in shown(text, tmp_path)
+
+
+def test_a_value_on_the_stack_takes_no_mark_in_code(tmp_path: Path) -> None:
+    text = "\n".join((*LIMIT[:2], "   last reason: tensor 'L['___stack0']' size mismatch at index 1. expected 627, actual 606", ""))
+    assert "help: remove the graph break that makes this value an input, or mark the input that it is computed from" in shown(
+        text, tmp_path
+    )

@@ -12,7 +12,11 @@ from shapelog.text import cut
 
 _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
 # The second one is of torch 2.1 to 2.5, where the whole function has to be compiled.
-_REACHED = re.compile(r"Dynamo recompile limit exceeded|(?:accumulated_)?cache_size_limit reached\b")
+_REACHED = re.compile(
+    r"Dynamo recompile limit exceeded|Dynamo attempted to recompile the code object too many times"
+    r"|(?:accumulated_)?cache_size_limit reached\b"
+)
+_ACCUMULATED = re.compile(r"\baccumulated_(?:recompile|cache_size)_limit\b")
 _LIMIT_IN_MESSAGE = re.compile(r"currently\s+set\s+to\s+(\d{1,9})\)|(?:recompile|cache_size)_limit \((\d{1,9})\)")
 SHAPE_ENV = "PyTorch could not make the guards on sizes; most often a size is marked as dynamic that the code fixes"
 _LOST_VIOLATION = f"{SHAPE_ENV} (SHAPE_ENV)"
@@ -51,6 +55,11 @@ class FailureText(NamedTuple):
     @property
     def is_at_limit(self) -> bool:
         return self.type in _AT_LIMIT or _REACHED.match(self.message) is not None
+
+    @property
+    def is_accumulated(self) -> bool:
+        """Whether that is the limit for the entries of all objects that share the code."""
+        return _ACCUMULATED.search(self.text) is not None
 
     @property
     def is_violation(self) -> bool:

@@ -13,7 +13,7 @@ from shapelog.reading.text_logs.failures.violations import ANY_TYPE, VIOLATION, 
 from shapelog.reading.text_logs.lines.exception_names import ABOUT_COMPILER, NO_CONFIGS, REFUSED_INPUT
 from shapelog.reading.text_logs.lines.joined import with_whole_operation
 from shapelog.reading.text_logs.lines.signs import USER_STACK
-from shapelog.reading.text_logs.message_kinds import BELOW_STACK, CHAINS, UNDECIDED
+from shapelog.reading.text_logs.message_kinds import BELOW_STACK, CHAINS, LIMIT_EXCEEDED, UNDECIDED
 from shapelog.reading.text_logs.messages.logged_code import UNKNOWN_CODE, LoggedCode
 from shapelog.text import cut
 
@@ -42,6 +42,7 @@ _IN_OWN_WORDS = {
         r"Could not (?:guard on|extract specialized integer from) data-dependent expression .*",
         re.S,
     ),
+    "FailOnRecompileLimitHit": re.compile(LIMIT_EXCEEDED, re.M),
     "AssertionError": re.compile(
         r"Guard failed on the same frame it was created[^\n]*(?:\n\s*Guard fail reason: [^\n]*)?"
         r"|(?:(?<=AssertionError: )Guard check failed:|Guard check failed:(?=\s+\d{1,9}/\d))(?:\s+\d{1,9}/\d{1,9}:)?\s+\S[^\n]*"

@@ -61,7 +61,7 @@ _LEFT_OUT = re.compile(r"\s*\[?(?:\.{3}|\u2026)\]?\s*$")
 _ARTIFACT = re.compile(r"\] \[(?=(?:recompiles(?:_verbose)?|guards|graph_breaks|graph_code|perf_hints|cudagraphs|dynamic)\] )")
 # A reason of which somebody left out the first word and the quotation marks.
 _MISMATCH = re.compile(
-    r"^([ \t]*(?:- )?(?:\d{1,9}/\d{1,9}: )?)(?!tensor\b)([A-Za-z_][\w.\[\]']{0,200}) "
+    r"^([ \t]*(?:- )?(?:\d{1,9}/\d{1,9}: )?)(?!tensor\b)([A-Za-z_]\w{0,80}(?:\.\w{1,80}|\[(?:\w{1,80}|'[^'\n]{0,80}')\]){0,20}) "
     r"((?:size|stride|rank|dtype) mismatch(?: at index \d{1,3})?\. expected \S+, actual \S+[ \t]*)$",
     re.M,
 )
@@ -72,9 +72,10 @@ _DASH = re.compile(r"(^|\])( {1,8})[\u2013\u2014](?= )", re.M)
 def as_written(text: str) -> str:
     """The text as it was before somebody copied it."""
     plain = _BOLD.sub(r"\1", _BROKEN_ADDRESS.sub(r"\1", text))
-    plain = _MISMATCH.sub(r"\1tensor '\2' \3", _DASH.sub(r"\1\2-", _ARTIFACT.sub("] [__", plain)))
+    plain = _DASH.sub(r"\1\2-", _ARTIFACT.sub("] [__", plain))
     lines = list(_without_spacing(list(_without_comments(plain.split("\n")))))
-    return "\n".join(_with_stacks(_without_margins(_unwrapped(_unfolded(_unfilled(lines))))))
+    whole = "\n".join(_with_stacks(_without_margins(_unwrapped(_unfolded(_unfilled(lines))))))
+    return _MISMATCH.sub(r"\1tensor '\2' \3", whole)
 
 
 def once(text: str) -> str:

@@ -11,7 +11,7 @@ from itertools import pairwise, takewhile
 
 # The first line of a message of several lines, and how the others begin.
 _FIRST_OF_MESSAGE = re.compile(
-    rb"(?P<rank>[ \t]*\[rank ?\d{1,6}\]: ?)?(?P<lead>[^\n]{1,120}?)(?=torch\._dynamo hit config\.|Recompiling function \w)"
+    rb"(?P<rank>[ \t]*\[rank ?\d{1,6}\]: ?)?(?P<lead>[ \t]*\S[^\n]{0,120}?)(?=torch\._dynamo hit config\.|Recompiling function \w)"
 )
 _NEXT_OF_MESSAGE = re.compile(rb"\s{0,12}(?:function: |last reason: |reasons?: |To log all |to diagnose |triggered by |- )")
 # What PyTorch's own logging has in front of each, with the id of a compile or a time.

@@ -131,8 +131,7 @@ class LoggedFailures:
             compile.code = found.code
         if found.is_at_limit:
             self._contents.signs.update(versions.of_text(found.text))
-            compile.limit_value = compile.limit_value or found.limit
-            compile.limit = compile.limit or "recompile_limit reached"
+            _note_limit(compile, found)
             if reasons and not compile.reasons:
                 self._compiles.write_reasons(compile, reasons)
             compile.failure = None if "convert_frame" in head.place else found  # that one was caught
@@ -180,3 +179,12 @@ def _forbidden_in(found: FailureText) -> Iterable[RecompileText]:
 def forbids_recompile(lines: list[str]) -> bool:
     """Whether a message is about a recompile that a stance of the program forbids."""
     return any(_FORBIDDEN in line for line in lines)
+
+
+def _note_limit(compile: LoggedCompile, found: FailureText) -> None:
+    """Note which limit a call hit, unless the warning has shown it."""
+    if found.is_accumulated:
+        compile.accumulated_limit = compile.accumulated_limit or found.limit
+    else:
+        compile.limit_value = compile.limit_value or found.limit
+    compile.limit = compile.limit or f"{'accumulated_' if found.is_accumulated else ''}recompile_limit reached"

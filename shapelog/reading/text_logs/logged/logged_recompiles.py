@@ -17,6 +17,7 @@ from shapelog.reading.text_logs.message_kinds import MessageKind, is_cut_off
 from shapelog.reading.text_logs.messages.bare_reasons import BareReasons, bare_reasons
 from shapelog.reading.text_logs.messages.limit_text import LimitText, limits
 from shapelog.reading.text_logs.messages.recompile_text import RecompileText, recompiles
+from shapelog.reading.text_logs.messages.retold import retold_limits
 
 # Limits that sentences mention, which are kept until the warning itself follows.
 _MOST_MENTIONED = 100
@@ -152,6 +153,11 @@ class LoggedRecompiles:
             ):
                 self._compiles.line = taken = line
                 self._take_bare(item)
+
+    def take_retold(self, lines: Iterable[str]) -> None:
+        """What a person writes about the limit in a sentence, where the text has nothing else."""
+        for item in retold_limits(lines) if self._contents.has_only_warnings else ():
+            self._take_limit(Head(), item, is_end=False)
 
     def finish_limits(self) -> None:
         """Take what sentences mention of the limit, now that it is known that the text has no warning of it."""

@@ -16,7 +16,7 @@ MENTIONS = [
     '## 2.3.1\n* Avoids "torch._dynamo hit config.recompile_limit (8)" on long prompts',
     "torch._dynamo hit config.recompile_limit (8) is a warning that PyTorch prints when a function was compiled 8 times.",
     "It fails with a RecursionError, preceded by\n``torch._dynamo hit\nconfig.accumulated_recompile_limit (256)``. The rest never runs.",
-    "In the log was\n`torch._dynamo hit config.recompile_limit (8)`\uff0creason `GLOBAL_STATE changed: grad_mode`",
+    "In the log was\n`torch._dynamo hit config.recompile_limit (8)`\uff0creason `GLOBAL_STATE changed: ...`",
     "Under fullgraph it raises `torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with fullgraph=True` instead.",
     '#   dies at step 0 with\n#   "FailOnRecompileLimitHit: Hard failure due to fullgraph=True", and\n#   raising the limit does not help.',
     'IGNORED = [\n    "torch._dynamo hit config.recompile_limit",\n]',
@@ -32,6 +32,7 @@ OTHERS = [
     '                "torch._dynamo hit config.%s (%s)\\n"\n                "   function: %s\\n"\n                "   last reason: %s\\n"',
 ]
 EVENTS = [
+    "In the log was\n`torch._dynamo hit config.recompile_limit (8)`\uff0creason `GLOBAL_STATE changed: grad_mode`",
     "torch._dynamo hit config.recompile_limit (8)",
     "[Bug]: torch._dynamo hit config.recompile_limit (8)",
     "Error: `torch._dynamo hit config.recompile_limit (8)`",
