@@ -14,7 +14,7 @@ from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.recompile import Recompile
-from shapelog.report.details.failure_remedies import SHOWN_BY, THE_BACKEND, is_own_init, own_remedy, stage
+from shapelog.report.details.failure_remedies import SHOWN_BY, THE_BACKEND, is_own_init, own_remedy, stage, suggests_what_is_declared
 from shapelog.report.details.raising_calls import RaisingCall, raising_call
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
@@ -151,7 +151,8 @@ def _message(compile: Compile, contradicts_mark: bool, earlier: EarlierSymbols) 
     message = compile.failure
     if contradicts_mark and (too_small := _outside_of_mark(compile, earlier)):
         message = message._replace(title=too_small)
-    if is_own_init(message) or (contradicts_mark and _DECLARED_BUT_FIXED.search(message.title)):
+    fits_none = contradicts_mark and (_DECLARED_BUT_FIXED.search(message.title) or suggests_what_is_declared(compile.metrics.fail_reason))
+    if is_own_init(message) or fits_none:
         message = message._replace(hints=())
     return message.with_error_first()
 

@@ -53,6 +53,13 @@ _FIXED_TO_ONE = re.compile(r"\bfixes (?:it|them) to [01]$")
 _SAME_DIM = "declare both as the same Dim, or as Dim.AUTO, or change the line that requires this"
 _DECLARED_RANGE = "declare this range, or Dim.AUTO, or change the line that requires it"
 _DECLARED_EACH = "declare each with the range or size that the code allows, or as Dim.AUTO, or change the lines that require this"
+# Both ends have to be there: a range that is open is suggested where it lacks one.
+_DECLARED_SPAN = re.compile(r"in the specified range (?P<least>\d{1,18}) <= (?P<name>\w{1,80}) <= (?P<most>\d{1,18})\b")
+_SUGGESTED_DIM = re.compile(r"^\s*(?P<name>\w{1,80}) = Dim\('\w{1,80}', min=(?P<least>\d{1,18}), max=(?P<most>\d{1,18})\)", re.M)
+_DECLARE_A_PART = (
+    "PyTorch suggests the range that is declared already: declare a multiple that the code accepts, such as 2 * Dim or 4 * Dim, pad the "
+    "input to one, or change the line that requires it"
+)
 _WIDER_RANGE = "mark or declare a range with this size in it, or bring the input to a size within the range"
 _MARKED_RANGE = "mark this range, or change the line that requires it"
 SHOWN_BY = 'which TORCH_LOGS="+dynamic" shows'
@@ -315,6 +322,13 @@ def _left_out(compile: Compile, message: CompilerMessage) -> str:
     return _MORE_OF_DYNAMO if message.title == NO_MESSAGE else ""
 
 
+def suggests_what_is_declared(reason: str) -> bool:
+    """Whether every fix that PyTorch suggests for the sizes of an export is the range that the same message has as the declared one."""
+    declared = {found["name"]: (found["least"], found["most"]) for found in _DECLARED_SPAN.finditer(reason)}
+    suggested = {found["name"]: (found["least"], found["most"]) for found in _SUGGESTED_DIM.finditer(reason)}
+    return bool(suggested) and all(declared.get(name) == span for name, span in suggested.items())
+
+
 def _about_contradicted_mark(message: CompilerMessage) -> str:
     """About a mark or a declaration that the code contradicts; "" for what the rule recommends."""
     if OUTSIDE_OF_RANGE in message.title:
@@ -339,6 +353,8 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
     """
     if message.is_bug:
         return _BUG
+    if contradicts_mark and suggests_what_is_declared(reason):
+        return _DECLARE_A_PART
     if contradicts_mark and message.title != LOST_EXCEPTION:
         return _about_contradicted_mark(message)
     if declares_amiss(reason):

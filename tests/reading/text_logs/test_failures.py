@@ -2090,3 +2090,18 @@ def test_code_that_dynamo_does_not_convert_runs_in_eager_mode(tmp_path: Path) ->
     report = analyze(load(path), debug=True)
     (step,) = next_steps(collect_alerts(report, Repository()))
     assert step.saving.eager == (Eager.ALL,)
+
+
+@pytest.mark.parametrize("least", [320, 322])
+def test_a_suggested_range_that_is_declared_already_is_no_fix(least: int, tmp_path: Path) -> None:
+    """The guard is about a remainder, which no range has."""
+    text = (
+        "torch.fx.experimental.symbolic_shapes.ConstraintViolationError: Constraints violated (h)!\n"
+        "  - Not all values of h = L['x'].size()[2] in the specified range 320 <= h <= 7680 satisfy the generated guard "
+        "Ne(Mod(((L['x'].size()[2] - 1)//2), 2), 0).\n\n"
+        f"Suggested fixes:\n  h = Dim('h', min={least}, max=7680)\n"
+    )
+    (found,) = failures(text, tmp_path)
+    is_declared = least == 320
+    assert bool(found.message.hints) is not is_declared
+    assert found.remedy.startswith("PyTorch suggests the range that is declared already: declare a multiple") is is_declared
