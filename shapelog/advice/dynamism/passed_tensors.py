@@ -234,7 +234,8 @@ class PassedTensors:
         function does that calls the maker and not the taker.
         """
         known, made, taken = link(maker, taker, source), caller(maker), caller(taker)
-        if known in (Link.NAMED, Link.UNKNOWN) and self.calling.makes_anew(maker, taker, source):
+        is_changed = made == taken and self.calling.changes(taker, source)  # by the rest of the loop around the one line
+        if known in (Link.NAMED, Link.UNKNOWN) and (is_changed or self.calling.makes_anew(maker, taker, source)):
             return Link.NONE
         is_apart = made is not None and taken is not None and (made.file, made.name) != (taken.file, taken.name)
         return Link.NONE if known is Link.UNKNOWN and is_apart and self.calling.returns_another(maker) else known
