@@ -11,6 +11,8 @@ _LOCATION = re.compile(
     r"# (?P<file>[^\s#]{1,400}):(?P<line>\d{1,9}) in (?P<name>[^\s#]{1,200})"
     r"(?: \((?P<note>(?:[^()]|\([^()]{0,400}\)){0,600})\))?(?= and |\s*$)"
 )
+# Of a bound that no line of the user's asked for, in front of the line that asked for the other one.
+_OF_PYTORCH = re.compile(r"^\([^()\s]{1,400}:\d{1,9} in [^()\s]{1,200}\) and ")
 _FIRST_USE = "first use of this value"
 
 
@@ -37,7 +39,7 @@ def place_of(comment: str) -> UserLine | None:
         match = _WHERE.match(part.strip())
         if match and not match["file"].startswith(_NOT_USER_CODE):
             code = comment.split("  # ")[0].strip() if "  # " in comment else ""
-            return UserLine(match["file"], int(match["line"]), match["name"] or "", code.removeprefix("# "))
+            return UserLine(match["file"], int(match["line"]), match["name"] or "", _OF_PYTORCH.sub("", code).removeprefix("# "))
     return None
 
 
