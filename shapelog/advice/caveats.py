@@ -42,7 +42,8 @@ ONE_INPUT = (
     "TORCH_LOGS=guards shows them."
 )
 # The dynamic graphs whose range is shown of one source.
-_MOST_CONDITIONS = 8
+_MOST_CONDITIONS, _MOST_GRAPHS = 8, 2
+_MOST_OF_GRAPH, _LONGEST_CONDITION = 3, 60
 MAY_NOT_SAVE = "Fewer compilations may not save time."
 
 
@@ -209,8 +210,7 @@ def caveats_of_source(
             "A parameter has one width per instance, so this saves a compilation per instance, not per call. "
             "One graph per instance may be acceptable."
         )
-    conditions = islice((texts for item in seen for texts in item.conditions), _MOST_CONDITIONS)
-    bounds = dict.fromkeys(display_text(text) for texts in conditions for text in in_short(texts))
+    bounds = dict.fromkeys(text for item in seen for text in _bounds(item))
     if bounds:
         yield f"A dynamic graph covers a limited range: {'; '.join(list(bounds)[:4])}{'; …' if len(bounds) > 4 else ''}"
     small = [item.name for item in seen if not item.mark.is_int and any(value in _SPECIALIZED for _, value in item.values)]
@@ -218,6 +218,21 @@ def caveats_of_source(
         yield f"Calls in which {' or '.join(small)} is 0 or 1 still get a separate graph."
     if any(cause.prop == RANK for frame in frames for cause in index.causes(frame, source)):
         yield f"The number of dimensions of {name} changed, so PyTorch made all of them dynamic; dimensions not listed here may change too."
+
+
+def _bounds(item: ObservedValues) -> list[str]:
+    """What dynamic graphs ask of one dim or int; where there are several graphs, what one or another of them asks."""
+    each = (_few([display_text(text) for text in in_short(texts)]) for texts in islice(item.conditions, _MOST_CONDITIONS))
+    graphs = [texts for texts in dict.fromkeys(each) if texts]
+    if len(graphs) < 2:
+        return [text for texts in graphs for text in texts]
+    return [" or ".join(" and ".join(texts) for texts in graphs[:_MOST_GRAPHS]) + (" or …" if len(graphs) > _MOST_GRAPHS else "")]
+
+
+def _few(texts: Sequence[str]) -> tuple[str, ...]:
+    """The conditions that are short enough to be read, with dots for others."""
+    shown = [text for text in texts if len(text) <= _LONGEST_CONDITION][:_MOST_OF_GRAPH]
+    return (*shown, *(("…",) if len(shown) < len(texts) else ()))
 
 
 def _declared(trace: Trace, replayed: Replay, marks: Marks) -> Iterator[str]:

@@ -293,6 +293,16 @@ def test_the_guards_that_bound_a_size_are_shown() -> None:
     assert found.caveats == ("A dynamic graph covers a limited range: 4 <= x.size()[0] <= 64",)
 
 
+def test_the_ranges_of_two_graphs_are_not_taken_for_one() -> None:
+    """For training and for evaluation, say, which ask for other sizes."""
+    size = "L['x'].size()[0]"
+    long = f"({size} + {'3*' * 30}{size}) % 7 != 1"
+    first, second = (f"{size} % 16 == 0", f"{size} % 16 != 0")
+    made = trace(static_sizes(10), dynamic_size("0/1", 32, first), dynamic_size("0/2", 17, second, long))
+    caveats = [text for item in make.advice(made).suggestions for text in item.caveats if "limited range" in text]
+    assert caveats == ["A dynamic graph covers a limited range: x.size()[0] % 16 == 0 or x.size()[0] % 16 != 0 and …"]
+
+
 def test_the_graph_of_a_size_of_1_does_not_bound_the_others() -> None:
     one = dynamic_size("0/2", 1, "0 <= L['x'].size()[0] <= 1")
     found = only(make.advice(trace(static_sizes(10), dynamic_size("0/1", 12, "L['x'].size()[0] <= 64"), one)))

@@ -20,6 +20,7 @@ from shapelog.text import around_difference, enumerated, plural, rank_list, some
 _VALUES, _AXES, _LABELS = 8, 4, 4
 # Whose changes are compared by their sentences: before and after are no values that a user would write.
 _IN_SENTENCES = frozenset((Kind.STRIDE, Kind.ALIASING, Kind.MARKING))
+_EACH_KIND = _IN_SENTENCES | {Kind.SHAPE_GUARD}
 # A change up to what is known of it; values in quotes may have the same sign in them.
 _CHANGE = re.compile(r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^'\";]|;(?! ))*(?=; )")
 
@@ -42,10 +43,10 @@ def why_not_marked(recompiles: Sequence[Recompile], fact: str) -> Iterator[str]:
 
 
 def other_sentences(members: Sequence[Blamed]) -> Iterator[str]:
-    """The changes of a memory layout, of marks or of what is the same tensor that are of another kind than the first one, each kind once
-    with its compiles.
+    """The changes of a memory layout, of marks, of what is the same tensor or of a condition on sizes that are of another kind than the
+    first one, each kind once with its compiles.
     """
-    found = [(item.recompile.compile, item.cause) for item in members if item.cause and item.cause.prop.kind in _IN_SENTENCES]
+    found = [(item.recompile.compile, item.cause) for item in members if item.cause and item.cause.prop.kind in _EACH_KIND]
     others = (pair for pair in found if not _is_same_change(pair[1], found[0][1]) and pair[1].axis == found[0][1].axis)
     kinds = list(grouped(others, lambda pair: _kind(pair[1])).values())
     for alike in kinds[:_LABELS]:

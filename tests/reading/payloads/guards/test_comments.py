@@ -11,10 +11,7 @@ GROWS = UserLine("app/model.py", 25, "forward", "if n > self.max_len:")
     ("comment", "expected"),
     [
         ("if n > self.max_len:  # app/model.py:25 in forward (_dynamo/variables/tensor.py:2606 in evaluate_expr)", GROWS),
-        (
-            "(_prims_common/__init__.py:322 in is_contiguous) and if n > self.max_len:  # app/model.py:25 in forward (_dynamo/utils.py:9 in f)",
-            GROWS,
-        ),
+        ("(_prims/utils.py:322 in is_contiguous) and if n > self.max_len:  # app/model.py:25 in forward (_dynamo/utils.py:9 in f)", GROWS),
         ("y = (a and b)  # app/model.py:7 in f", UserLine("app/model.py", 7, "f", "y = (a and b)")),
         ("x = x + 1  # torch/_dynamo/utils.py:3 in f", None),
         ("", None),
