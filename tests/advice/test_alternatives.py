@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 from make import compile as compiled
-from make import explain, int_values, load, static_sizes, tensor, trace
+from make import dynamic_size, explain, int_values, load, static_sizes, tensor, trace
 from odd_sources import KEYS
 from payload_text import code_comment, guard_manager, guard_tree, tensor_match
 from recorded import RECORDED, report_of
@@ -81,6 +81,21 @@ def test_no_shape_is_declared_of_a_tensor_that_consists_of_others(part: str, is_
     symbols = [("s0", 12, f"L['x'].{part}.size()[0]")]
     made = trace(static_sizes(10, 12), compiled("0/2", tensor(14, 8), symbols=symbols, dynamic=[0]))
     assert ("shapes_spec=" in tools(made, V213)) == is_offered
+
+
+@pytest.mark.parametrize(
+    ("guard", "is_offered"),
+    [
+        ("2 <= L['x'].size()[0]", True),
+        ("L['x'].stride()[0] == 8*L['x'].size()[0]", True),
+        ("L['x'].size()[0] <= 30", False),
+        ("L['x'].size()[0] == L['y'].size()[0]", False),
+    ],
+)
+def test_sizes_that_the_code_compares_are_not_to_be_unbacked(guard: str, is_offered: bool) -> None:
+    made = trace(static_sizes(10, 12), dynamic_size("0/2", 14, guard))
+    assert ("shapes_spec=" in tools(made, V213)) is is_offered
+    assert ("unbacked source" in tools(made + compiled("0/3", tensor(1, 8)), V213)) is is_offered
 
 
 # Lines.

@@ -16,11 +16,8 @@ from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.recompile import Recompile
 
-# The lower bound that every symbolic size has, and strides, which follow from sizes; an equation of two sizes.
-_OF_ANY_SIZE, _EQUAL_SIZES = (
-    re.compile(r"^[012] <= [^<>=]+$|\.(?:stride|storage_offset)\(\)"),
-    re.compile(r"[^<>=!%*/+-]+ == [^<>=!%*/+-]+$"),
-)
+# The lower bound that every symbolic size has, and strides, which follow from sizes.
+_OF_ANY_SIZE = re.compile(r"^[012] <= [^<>=]+$|\.(?:stride|storage_offset)\(\)")
 
 
 class Alternative(NamedTuple):
@@ -60,15 +57,14 @@ class AdviceContext(NamedTuple):
         return [(item, cause) for item, cause in self.causes if code in cause.codes]
 
 
-def asks_for(frame: Frame, mark: Mark, of_equal: bool) -> bool:
-    """Whether code compares a size with a number or another one, which fails where it is unbacked.
+def asks_for(frame: Frame, mark: Mark) -> bool:
+    """Whether code compares a size with a number or another size, at which it may fail where the size is unbacked.
 
-    With ``of_equal`` also where it needs the size equal to another one: many operators check that at run time, and some fail.
+    Of equations, many operators check them at run time instead, and others fail, such as attention (torch 2.13).
     """
     place = mark.place.canonical
     shapes = (shape for compile in frame.entries if compile.guards for shape in compile.guards.shapes)
-    asked = (shape for shape in shapes if place in shape.parsed.names and shape.is_of_code and not _OF_ANY_SIZE.search(shape.expression))
-    return any(of_equal or not _EQUAL_SIZES.match(shape.expression) for shape in asked)
+    return any(place in shape.parsed.names and shape.is_of_code and not _OF_ANY_SIZE.search(shape.expression) for shape in shapes)
 
 
 def specialized(compile: Compile) -> set[Source]:

@@ -36,7 +36,7 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
             found.setdefault(Mark(part.tensor, part.dim), item.frame)
     found |= {mark: item.frame for item, _ in context.with_code("SL104") for mark in _equal_to(item, found)}
     found = {mark: frame for mark, frame in found.items() if not mark.source.is_registered}
-    if any(asks_for(frame, mark, of_equal=True) for mark, frame in found.items()):
+    if any(asks_for(frame, mark) for mark, frame in found.items()):
         return
     if not found or not context.version.at_least(6):
         return

@@ -7,7 +7,7 @@ from shapelog.advice.alternatives.alternative import AdviceContext, Alternative,
 from shapelog.advice.marks import Mark, mark_at
 from shapelog.model.compile import Outcome
 from shapelog.reading.payloads.guards.expressions import integer
-from shapelog.reading.payloads.properties import VALUE, size
+from shapelog.reading.payloads.properties import VALUE, Kind, size
 from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import some
 
@@ -110,8 +110,10 @@ def profile(context: AdviceContext) -> Iterator[Alternative]:
     if not context.version.at_least(8) or context.explained.trace.code_states:
         return
     floats: dict[str, None] = {}
+    # PyTorch needed the value of something that is computed from these.
+    computed = {cause.source for _, cause in context.with_code("SL312") if cause.prop.kind is Kind.SHAPE_GUARD}
     for item in context.explained.recompiles:
-        varied = [cause.source for cause in item.causes if "SL312" in cause.codes]
+        varied = [cause.source for cause in item.causes if "SL312" in cause.codes and cause.source not in computed]
         if varied:
             pinned = {source.unwrapped for source in specialized(item.compile)}
             symbolic = {symbol.source.unwrapped for symbol in item.compile.symbols} - pinned

@@ -21,6 +21,7 @@ _VALUES, _AXES, _LABELS = 8, 4, 4
 # Whose changes are compared by their sentences: before and after are no values that a user would write.
 _IN_SENTENCES = frozenset((Kind.STRIDE, Kind.ALIASING, Kind.MARKING))
 _EACH_KIND = _IN_SENTENCES | {Kind.SHAPE_GUARD}
+_NUMBER = re.compile(r"(?<![\w.])\d[\d.]*(?:e-?\d+)?")
 # A change up to what is known of it; values in quotes may have the same sign in them.
 _CHANGE = re.compile(r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^'\";]|;(?! ))*(?=; )")
 
@@ -48,7 +49,7 @@ def other_sentences(members: Sequence[Blamed]) -> Iterator[str]:
     """
     found = [(item.recompile.compile, item.cause) for item in members if item.cause and item.cause.prop.kind in _EACH_KIND]
     others = (pair for pair in found if not _is_same_change(pair[1], found[0][1]) and pair[1].axis == found[0][1].axis)
-    kinds = list(grouped(others, lambda pair: _kind(pair[1])).values())
+    kinds = [alike for kind, alike in grouped(others, lambda pair: _kind(pair[1])).items() if kind != _kind(found[0][1])]
     for alike in kinds[:_LABELS]:
         labels = some(list(dict.fromkeys(compile.shown_label for compile, _ in alike if compile.shown_label)), _LABELS)
         if labels:
@@ -80,7 +81,11 @@ def _parts(sentence: str) -> tuple[str, str]:
 
 
 def _kind(cause: Cause) -> str:
-    """What a sentence about a memory layout has in common with those about other strides; any other one has nothing."""
+    """What a sentence about a memory layout has in common with those about other strides, and a condition with those that have other
+    numbers in it; any other one has nothing.
+    """
+    if cause.prop.kind is Kind.SHAPE_GUARD:
+        return _NUMBER.sub("", cause.before)
     return re.sub(r"\d+", "", cause.sentence.partition(": ")[0]) if cause.prop.kind is Kind.STRIDE else cause.sentence
 
 

@@ -199,6 +199,23 @@ def test_layouts_that_changed_in_another_way_than_the_first_one_have_notes() -> 
     assert alert.notes == ("0/2: the memory layout of x changed (transposed, channels last, or a view): strides (4, 4, 1), now (1, 4, 2)",)
 
 
+@pytest.mark.parametrize(
+    ("other", "notes"),
+    [
+        (
+            "(L['x'].size()[0] % 8) != 0",
+            ("0/2: the code branches on a size: the cache entry requires (x.size()[0] % 8) != 0 (now x.size()[0] = 64)",),
+        ),
+        ("L['x'].size()[0] <= 50", ()),
+    ],
+    ids=["another condition", "another number"],
+)
+def test_conditions_on_a_size_that_are_of_another_kind_than_the_first_one_have_notes(other: str, notes: tuple[str, ...]) -> None:
+    first, second = make.dynamic_size("0/0", 10, "L['x'].size()[0] <= 30"), make.dynamic_size("0/1", 50, other)
+    made = make.trace(first, second, make.dynamic_size("0/2", 64, "65 != L['x'].size()[0]"))
+    assert by_code(alerts_of(made))["SL204"].notes == notes
+
+
 def test_tensors_that_are_the_same_in_another_way_than_the_first_have_notes() -> None:
     names = [f"L['{name}']" for name in "abc"]
     tensors = [tensor_match(name, size=(4,)) for name in names]
