@@ -95,6 +95,26 @@ for size in (4, 8, 30):
     f(torch.ones(size, 3))
 """
 
+GROWS = """
+class Positions(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.grow(START)
+
+    def grow(self, n):
+        self.table = torch.arange(n)[:, None] * 0.1
+
+    def forward(self, x):
+        if self.table.size(0) < x.size(1):
+            self.grow(x.size(1))
+        return x + self.table[: x.size(1)]
+
+net = Positions()
+net.compile(backend="eager")
+for size in (12, 20, 16, 28, 25, 40, 33):
+    net(torch.ones(2, size, 1))
+"""
+
 Recorder = Callable[..., Report]
 
 
@@ -302,3 +322,13 @@ def test_a_program_is_verified_from_the_command_line(tmp_path: Path, monkeypatch
     assert done.exit_code == 0, done.stderr
     assert "It helped: 3 compilations became 1, exactly as predicted" in done.stderr
     assert "export TORCH_COMPILE_DYNAMIC_SOURCES=\"L['k'],L['x']:0\"" in done.stderr or "L['x']:0,L['k']" in done.stderr
+
+
+def test_a_table_that_the_code_makes_longer_is_to_be_long_enough_from_the_start(recorded: Recorder) -> None:
+    report = recorded(GROWS.replace("START", "4"))
+    remedy = "make what self holds large enough for every input before the first call"
+    avoidable = [item for item in report.recompiles if item.verdict is Verdict.CODE]
+    assert avoidable
+    assert all(item.why_not_markable.startswith("the code changes self in 0/") for item in avoidable)
+    assert remedy in " ".join(render(report, Options()).decode().split())
+    assert recorded(GROWS.replace("START", "64")).summary.compiles <= report.summary.compiles - len(avoidable)

@@ -121,7 +121,7 @@ def effect_of(advice: Advice) -> str:
         parts.append(
             f"{after.limit_hits} of {plural(before.limit_hits, 'limit hit')} remain"
             if after.limit_hits
-            else "the recompile limit might no longer be reached"
+            else "the recompile limit may no longer be reached"
             if after.may_reach_limit
             else (
                 "the recorded calls no longer reach the recompile limit" if after.unrecorded else "the recompile limit is no longer reached"

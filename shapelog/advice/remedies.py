@@ -27,7 +27,7 @@ from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.reuse.refused_calls import is_known_by_limit, is_of_oldest_alone
 from shapelog.recompiles.reuse.similar import runs_other_operations, similar
-from shapelog.recompiles.verdict import BREAKS_ON_SYMBOL, ONLY_UNDER_DYNAMIC_FALSE
+from shapelog.recompiles.verdict import BREAKS_ON_SYMBOL, CHANGES_STATE, ONLY_UNDER_DYNAMIC_FALSE
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import enumerated, names_of
 
@@ -85,6 +85,11 @@ FORBIDDEN_WITHOUT_REASON = (
 )
 # Of a tensor that was on the stack where a graph break ended the code before, where only code can mark.
 _SIZE_WITHOUT_NAME = f"{NO_BREAK}, or mark the input that it is computed from as dynamic"
+# What the code makes anew for larger inputs.
+_LARGE_ENOUGH = (
+    "make what {} holds large enough for every input before the first call, so that the code does not change it, or change it outside "
+    "the compiled code"
+)
 _PASTE_MORE = "add the log lines that follow this recompilation: they have its reasons"
 
 
@@ -451,6 +456,9 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
         return _COMPUTED_SIZE_ONE
     if blocked.compile.outcome is Outcome.LIMIT and is_known_by_limit(blocked.frame):
         return _UNKNOWN_GRAPHS
+    if blocked.why_not_markable.startswith(CHANGES_STATE):
+        changed = blocked.why_not_markable.removeprefix(CHANGES_STATE).partition(" ")[0]
+        return _LARGE_ENOUGH.format(changed)
     if blocked.why_not_markable.startswith(ONLY_UNDER_DYNAMIC_FALSE):
         return f"leave out dynamic=False where it is set; otherwise {RULES[code].remedy}"
     _, is_broken, place = blocked.why_not_markable.partition(BREAKS_ON_SYMBOL)

@@ -28,10 +28,11 @@ from shapelog.recompiles.nearest_entry import (
     without_replaced,
 )
 from shapelog.recompiles.recompile import Recompile
+from shapelog.recompiles.reuse.changed_state import changed_state
 from shapelog.recompiles.reuse.graph_reuse import GraphReuse
 from shapelog.recompiles.reuse.obstacles import marks_act
 from shapelog.recompiles.similar_graphs import Group, groups_of
-from shapelog.recompiles.verdict import blocking_rule, stays_static, verdict_of, verdict_of_outcome, verdict_without_graphs
+from shapelog.recompiles.verdict import CHANGES_STATE, blocking_rule, stays_static, verdict_of, verdict_of_outcome, verdict_without_graphs
 from shapelog.rules import UNEXPLAINED, Verdict
 from shapelog.text import cut, one_line, plural, some
 
@@ -385,6 +386,9 @@ def _explain_compile(
     code, why = blocking_rule(frame, best, compile, reuse) if verdict in (Verdict.JUSTIFIED, Verdict.CODE) else ("", "")
     if compile.is_refused and (line := reuse.pinned_ints.pinning_line(frame, best)):
         code, why = "SL201", f"marking does not help: {line}"
+    if verdict is Verdict.JUSTIFIED and (changed := changed_state(best, compile, why)):
+        one, other = (compile, best.entry) if changed.is_later else (best.entry, compile)
+        verdict, code, why = Verdict.CODE, "SL204", f"{CHANGES_STATE}{changed.name} in {one.label} and not in {other.label}"
     return Recompile(
         compile=compile,
         frame=frame,

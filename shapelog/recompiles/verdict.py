@@ -33,6 +33,7 @@ from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import file_name, shorten
 
 BREAKS_ON_SYMBOL = "with a symbolic size or int, the graph breaks at "
+CHANGES_STATE = "the code changes "
 ONLY_UNDER_DYNAMIC_FALSE = "a mark helps only if the code is compiled with dynamic=False"
 _LONGEST_CODE = 60
 _OF_LAYOUT = re.compile(r"\.(?:stride\(\)\[|storage_offset\(\))")

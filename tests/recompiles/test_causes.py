@@ -1537,6 +1537,36 @@ def test_an_attribute_that_the_compiled_code_set_once_costs_one_more_graph(setti
     assert (cause.verdict is Verdict.JUSTIFIED) is cause.own_remedy.startswith("accept one more graph") is (setting == "0/0")
 
 
+@pytest.mark.parametrize(
+    ("changing", "code", "why"),
+    [
+        ("0/0", "if self.table.size(0) < x.size(0):", "the code changes self.pos in 0/0 and not in 0/1"),
+        ("0/1", "if self.table.size(0) < x.size(0):", "the code changes self.pos in 0/1 and not in 0/0"),
+        ("0/0 0/1", "if self.table.size(0) < x.size(0):", ""),
+        ("", "if self.table.size(0) < x.size(0):", ""),
+        ("0/0", "if x.size(0) < 30:", ""),
+    ],
+    ids=["earlier", "later", "both", "none", "another branch"],
+)
+def test_a_branch_on_what_the_code_changes_in_one_of_two_calls_alone(changing: str, code: str, why: str) -> None:
+    """As a table of positions that is made anew for longer inputs: it can be long enough from the start."""
+    owner, made = "L['self']._modules['pos']", trace()
+    comment = f"# {code}  # app/model.py:6 in f"
+    parts = (tensor_match(size=(None, 8)), tensor_match(f"{owner}.table", (64, 8)))
+    trees = (
+        guard_tree(*parts, shapes=(f"L['x'].size()[0] <= 64  {comment}",)),
+        guard_tree(*parts, shapes=(f"65 <= L['x'].size()[0]  {comment}",)),
+    )
+    for number, (rows, tree) in enumerate(zip((10, 70), trees, strict=True)):
+        label = f"0/{number}"
+        made += compiled(label, tensor(rows, 8), tensor(64, 8, source=f"{owner}.table"), guards=tree, dynamic=[0])
+        effects = f"Mutating object of type Pos (source name: {owner})\n"
+        made += make.artifact("dynamo_side_effects", effects, id=label) if label in changing.split() else b""
+    recompile = last_recompile(made)
+    assert recompile.why_not_markable.startswith(why) if why else "changes" not in recompile.why_not_markable
+    assert recompile.verdict is (Verdict.CODE if why else Verdict.JUSTIFIED)
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_an_ellipsis_is_of_another_type_than_a_number(is_first: bool) -> None:
     leaves = [equals_match("L['i']", Ellipsis, "ellipsis"), equals_match("L['i']", 1)]

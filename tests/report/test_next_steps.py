@@ -306,7 +306,7 @@ def test_a_limit_that_marks_lift_is_no_step_of_its_own() -> None:
 def test_a_limit_that_other_calls_may_reach_although_marks_are_set_is_a_step() -> None:
     """The entries that go make room for calls that left no records: the limit was hit as before in half of such runs."""
     steps = {step.kind: step for step in steps_of(report_of("real/2.6/t_threads.log.gz"))}
-    assert "calls beyond the recompile limit might no longer run eagerly" in saving_words(steps[StepKind.MARK].saving)
+    assert "calls beyond the recompile limit may no longer run eagerly" in saving_words(steps[StepKind.MARK].saving)
     assert steps[StepKind.LIMIT].title == "If f still reaches the recompile limit, raise it"
     assert steps[StepKind.LIMIT].text == ("torch._dynamo.config.cache_size_limit = 16",)
 
@@ -340,7 +340,7 @@ def test_a_limit_that_one_cause_fills_has_its_remedy_once() -> None:
     """What removes that cause also keeps the code below the limit; the other step is for where it cannot be removed."""
     change, limit = steps_of(report_of("lab/fresh_classes.log.gz"))
     assert (change.kind, change.title) == (StepKind.CODE, "f (type(cfg)): define the class at module level")
-    assert "calls beyond the recompile limit might no longer run eagerly" in saving_words(change.saving)
+    assert "calls beyond the recompile limit may no longer run eagerly" in saving_words(change.saving)
     assert (limit.kind, limit.title) == (StepKind.LIMIT, "If f still reaches the recompile limit, raise it")
     assert limit.text == ("torch._dynamo.config.recompile_limit = 16",)
 
@@ -714,7 +714,7 @@ def test_a_limit_that_no_mark_lifts_comes_with_the_setting_of_this_torch() -> No
     )
     limits = [step for step in steps_of(make.report(made)) if step.kind is StepKind.LIMIT]
     assert [step.text for step in limits] == [("torch._dynamo.config.recompile_limit = 16",)]
-    assert saving_words(limits[0].saving) == "calls beyond the recompile limit might no longer run eagerly"
+    assert saving_words(limits[0].saving) == "calls beyond the recompile limit may no longer run eagerly"
 
 
 def raw_hints(compile: Compile) -> Iterator[str]:

@@ -125,6 +125,8 @@ def _from_then_on(trace: Trace) -> str:
     """What runs in eager mode from then on. Torch 2.5 and older, of which texts alone show the limit, mark the code as one to be skipped:
     its cached graphs are not used any more (``torch/_dynamo/convert_frame.py``, ``torch/csrc/dynamo/eval_frame.c``).
     """
+    if not trace.is_text:
+        return "any call that misses the cache now runs in eager mode"
     minors = [int(minor) for minor in _MINOR.findall(trace.torch_version or trace.version_guess)]
     is_open = not trace.torch_version and trace.version_guess.endswith("older")
     if minors and max(minors) < _RUNS_CACHED:

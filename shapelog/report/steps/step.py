@@ -240,6 +240,6 @@ def saving_words(saving: Saving) -> str:
     gains = [f"{plural(saving.raised, 'call')}{where} no longer {verb}"] if saving.raised else []
     eager = (_NO_LONGER_EAGER[what] for what in saving.eager)
     gains += [words.replace("calls no longer", "others no longer") if saving.raised else words for words in eager]
-    sure = [words.replace("no longer", "might no longer") if saving.is_unsure else words for words in gains]
+    sure = [words.replace("no longer", "may no longer") if saving.is_unsure else words for words in gains]
     saves = "may save" if is_one_unsure else "saves"
     return "; ".join((*([f"{saves} {saved}{when}"] if saved else []), *sure))
