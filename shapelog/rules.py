@@ -149,7 +149,7 @@ _ALL = (
         "zero-one-size",
         _FINE,
         "if only the warm-up has a size of 0 or 1, warm up with 2 or more; otherwise accept the extra graph (PyTorch always specializes on "
-        "0 and 1); torch._dynamo.decorators.mark_unbacked avoids it, but only where no code branches on the size",
+        "0 and 1); torch._dynamo.decorators.mark_unbacked avoids that graph, but only where no code branches on the size",
         size_related=True,
         blocks_marking=True,
     ),

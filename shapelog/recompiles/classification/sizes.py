@@ -41,7 +41,7 @@ EXPANDED = "copy what expand() returns with contiguous(), or expand it in the co
 ACCEPT = "accept the extra graph (PyTorch always specializes on 0 and 1)"
 _WARM_UP = "if only the warm-up has a size of 0 or 1, warm up with 2 or more"
 # PyTorch cannot decide a branch on an unbacked size, as an operator may have one: the graph breaks there, or the compilation fails.
-OR_UNBACKED = "; torch._dynamo.decorators.mark_unbacked avoids it, but only where no code branches on the size"
+OR_UNBACKED = "; torch._dynamo.decorators.mark_unbacked avoids that graph, but only where no code branches on the size"
 # Of a value that was on the stack where a graph break ended the code before.
 NO_BREAK = "remove the graph break that makes this value an input"
 _ALL_DYNAMIC = "pass dynamic=True to torch.compile: this size of a tensor that is nested or sparse cannot be marked"

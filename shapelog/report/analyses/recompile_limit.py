@@ -43,6 +43,7 @@ _FEW_VALUES = frozenset({"SL104", "SL302", "SL305", _TRAINING})
 _THERE_OR_NOT = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE, Kind.PRESENT))
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
 _RECORD_AGAIN = "find the causes of the recompilations with TORCH_LOGS=recompiles, and remove them"
+_OTHER_CAUSES = "find the other causes with TORCH_LOGS=recompiles"
 _REASON_BELOW = "the last reason is in the log lines below this warning, which are not in this text"
 _NO_ENTRY = (
     "PyTorch found no cache entry whose guards failed: entries are dropped when an object that they refer to is freed, "
@@ -184,9 +185,7 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bo
         yield _REASON_BELOW
     found = explained.of_frame(frame)
     cause = found[0].causes[0] if len(found) == 1 and found[0].causes else None
-    is_there_or_not = cause is not None and cause.prop.kind in _THERE_OR_NOT and not is_of_hooks(cause.source)
-    has_few = cause is not None and (not _FEW_VALUES.isdisjoint(cause.codes) or is_there_or_not)
-    if has_few and not frame.entries and hit.id.compile > _MANY:
+    if cause is not None and _is_one_of_few(cause) and not frame.entries and hit.id.compile > _MANY:
         yield f"this alone does not make {hit.id.compile} graphs: {_ALL_REASONS} prints why the others were not reused"
         return
     if cause and _PARAMETER in cause.codes and not frame.entries and hit.id.compile > DEFAULT_LIMIT:
@@ -218,6 +217,17 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bo
             f"ones, unless automatic dynamic shapes are off or the code needs its exact value: {_ALL_REASONS} prints why those were not "
             "reused"
         )
+
+
+def _is_one_of_few(cause: Cause) -> bool:
+    """Whether it has two values, or three, which do not fill a cache alone."""
+    is_there_or_not = cause.prop.kind in _THERE_OR_NOT and not is_of_hooks(cause.source)
+    return not _FEW_VALUES.isdisjoint(cause.codes) or is_there_or_not
+
+
+def _needs_others(cause: Cause) -> bool:
+    """The same of what is not an input for the sake of a graph break, with which all its values go away."""
+    return _is_one_of_few(cause) and not cause.source.is_unnamed
 
 
 def _number(entry: str) -> int:
@@ -286,6 +296,8 @@ def _remedy_with_limit(explained: Explanations, frame: Frame, causes: str, compi
             return text
         if _RAISING in text:
             return text.replace(_RAISING, f"raise {setting} above")
+        if text and explained.trace.is_text and not frame.entries and compile.id.compile > _MANY and _needs_others(main.causes[0]):
+            text = f"{text}; {_OTHER_CAUSES}"
         above = f" {_ABOVE_MODULES}" if main.causes[0].rule.code == _OF_MODULE and is_of_oldest_alone(compile) else ""
         return f"{text}; or raise {setting}{above}" if text else f"raise {setting} {_ABOVE_GRAPHS}"
     left = [item for item in own if item.verdict is not Verdict.MARKING]

@@ -37,7 +37,7 @@ def _pinned(explained: Explanations) -> Iterator[Table]:
     rows = []
     for (source, where, reason), members in sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0])):
         values = " ".join(dict.fromkeys(item.value for _, item in members))
-        ids = " ".join(dict.fromkeys(compile.label for compile, _ in members))
+        ids = " ".join(dict.fromkeys(compile.shown_label for compile, _ in members)).strip()
         code = "SL201" if where else "SL202"
         how = _IN_PLAIN_WORDS.get(reason, reason.replace("_", " "))
         rows.append((source, values, where or framework_place(members[0][1].stack), how, ids, code))

@@ -540,7 +540,7 @@ def test_ranks_do_not_differ_because_the_name_of_the_code_is_cut_off(tmp_path: P
     [
         (
             "tensor 'x' size mismatch at index 0. expected 1, actual 3",
-            "only where no code branches on the size; or raise torch._dynamo.config",
+            "only where no code branches on the size; find the other causes with TORCH_LOGS=recompiles; or raise torch",
         ),
         ("len(x) == 2", "or compile the code for a single item; or raise torch._dynamo.config"),
         ("___check_obj_id(self.processor, 140057847825888)", "raise torch._dynamo.config.recompile_limit above the number of instances"),

@@ -204,3 +204,17 @@ def test_a_value_on_the_stack_takes_no_mark_in_code(tmp_path: Path) -> None:
     assert "help: remove the graph break that makes this value an input, or mark the input that it is computed from" in shown(
         text, tmp_path
     )
+
+
+def test_what_has_two_values_does_not_fill_the_cache_alone(tmp_path: Path) -> None:
+    text = "\n".join((*LIMIT[:2], "   last reason: 0/7: GLOBAL_STATE changed: grad_mode ", ""))
+    assert "help: warm up in the grad mode used in production; find the other causes with TORCH_LOGS=recompiles; or raise" in shown(
+        text, tmp_path
+    )
+
+
+def test_an_id_that_the_text_does_not_have_is_in_no_table(tmp_path: Path) -> None:
+    symbols = "create_symbol s53 = 64 for L['mask'].size()[1] [16, 400]\neval Eq(s53, 64) [guard added] (_ops.py:910 in decompose)\n"
+    words = shown(f"{symbols}set_replacement s53 = 64 (range_refined_to_singleton) VR[64, 64]\n", tmp_path)
+    assert "mask.size()[1] 64 _ops.py:910 in decompose (framework) by a guard" in words
+    assert "0/0" not in words
