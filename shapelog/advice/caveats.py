@@ -107,10 +107,12 @@ class MarkedValues:
         return found
 
 
-def _replaced(frame: Frame) -> list[Compile]:
+def _replaced(frame: Frame) -> frozenset[Compile]:
     """The entries of which another one has every symbol and more: their other sizes are static, and are part of their guards."""
-    symbols = {compile: {item.source for item in compile.symbols if item.source} for compile in frame.entries}
-    return [compile for compile, own in symbols.items() if any(own < other for other in symbols.values())]
+    symbols = {compile: frozenset(item.source for item in compile.symbols if item.source) for compile in frame.entries}
+    kinds = set(symbols.values())
+    smaller = {own for own in kinds if any(own < other for other in kinds)}
+    return frozenset(compile for compile, own in symbols.items() if own in smaller)
 
 
 class _InFrame(NamedTuple):
