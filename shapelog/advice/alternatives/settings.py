@@ -39,8 +39,7 @@ def eager_first(context: AdviceContext) -> Iterator[Alternative]:
             lines=('torch.compiler.set_stance("eager_then_compile")',),
             warning=(
                 "Dimensions that are equal in the first two calls stay static, and a function that runs twice within the first call is "
-                "compiled there by itself. "
-                "If the number of dimensions differs between them, PyTorch raises an error."
+                "compiled there by itself. If the number of dimensions differs between them, PyTorch raises an error."
             ),
         )
 

@@ -11,7 +11,7 @@ from shapelog.reading.text_logs.messages.logged_code import UNKNOWN_CODE, Logged
 from shapelog.text import cut
 
 _AT_LIMIT = frozenset(("FailOnRecompileLimitHit", "FailOnCacheLimitHit", "RecompileLimitExceeded", "CacheLimitExceeded"))
-# The second one is of torch 2.1 to 2.5, where the whole function has to be compiled.
+# The last one is of torch 2.1 to 2.5, where the whole function has to be compiled.
 _REACHED = re.compile(
     r"Dynamo recompile limit exceeded|Dynamo attempted to recompile the code object too many times"
     r"|(?:accumulated_)?cache_size_limit reached\b"
