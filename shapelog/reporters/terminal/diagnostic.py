@@ -40,7 +40,8 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
     for fact in _more_facts(alert, elsewhere) if page.verbose else ():
         note(page, fact)
     at_limit = alert.limit_message if page.verbose else None
-    for message in (*alert.messages, *filter(None, [at_limit])):
+    messages = alert.pytorch_messages if page.verbose else alert.messages
+    for message in {item.explanation: item for item in messages}.values():
         explanation(page, message)
     for text in exception_lines(alert.exceptions, " ".join(message.title for message in alert.messages)):
         note(page, text, "raised")
@@ -54,9 +55,8 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
         page.line((f"   = … {len(alert.helps) - len(helps)} more, shown with --verbose", "dim"))
     for hint in at_limit.hints if at_limit else ():
         note(page, hint, "help")
-    for message in (*alert.messages, *filter(None, [at_limit])):
-        if message.url:
-            _see(page, message.url)
+    for url in dict.fromkeys(message.url for message in messages if message.url):
+        _see(page, url)
 
 
 def _more_facts(alert: Alert, elsewhere: str) -> Iterator[str]:

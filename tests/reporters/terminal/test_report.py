@@ -127,6 +127,19 @@ def test_code_that_failed_with_the_same_words_is_one_diagnostic() -> None:
     assert "   = also m, compilation 4/0" in whole.splitlines()
 
 
+def test_what_pytorch_wrote_about_two_failures_of_one_function_is_shown_once() -> None:
+    more = "\n  Explanation: Dynamo has no handler.\n\n For more details about this graph break, please visit: {}\n"
+    page = more.format("https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0088.html")
+    failed = [make.compile(f"0/{n}", make.tensor(10, 8), **{**make.FAILED, "fail_reason": f"no {n}{page}"}) for n in range(2)]
+    text = renderer("report", "terminal")(make.report(make.trace(*failed)), Options(color=False, width=100)).decode()
+    notes = [line for line in text.splitlines() if "no handler" in line or "= see" in line or "also failed" in line]
+    assert notes == [
+        "   = Dynamo has no handler.",
+        "   = also failed: no 1",
+        "   = see: https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0088.html",
+    ]
+
+
 def test_code_of_a_library_has_its_line_as_many_have_its_name() -> None:
     file = "/opt/site-packages/whisper/model.py"
     failed = [make.compile(f"{n}/0", make.tensor(10, 8), name="forward", file=file, line=9 + n, **make.FAILED) for n in range(2)]
