@@ -12,7 +12,6 @@ from enum import Enum
 from functools import cached_property
 
 from shapelog.model.compile import Compile, function_of, resumed_by
-from shapelog.reading.payloads.graphs import outputs
 from shapelog.reading.payloads.python_code import line_tree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.records import StackFrame, calling_line
@@ -161,7 +160,7 @@ class _Handover:
     @cached_property
     def _is_tensor(self) -> bool:
         """Whether the maker returned one tensor alone."""
-        return self.maker.graph is not None and len(outputs(self.maker.graph)) == 1
+        return self.maker.graph is not None and len(self.maker.graph.outputs) == 1
 
 
 def caller(compile: Compile) -> StackFrame | None:

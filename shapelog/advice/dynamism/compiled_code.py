@@ -31,6 +31,7 @@ class CompiledCode:
 
     trace: Trace
     _autograd: dict[Payloads, bool] = field(default_factory=dict)
+    _with_autograd: dict[Frame, bool] = field(default_factory=dict)
     _parts: dict[Frame, list[Frame]] = field(default_factory=dict)
     _guards: dict[Frame, Mapping[Source, list[tuple[Compile, GuardTree]]]] = field(default_factory=dict)
 
@@ -132,12 +133,15 @@ class CompiledCode:
 
         Where another backend made some of the graphs in the file, AOTAutograd takes no notable time for those.
         """
-        payloads = frame.compiles[0].payloads
-        if payloads is None:
-            return False
-        return self._all_run_autograd(payloads) or all(
-            any(name == _AUTOGRAD and spent >= _NOTABLE_SECONDS for name, spent in item.phases) for item in frame.entries if item.graph_span
-        )
+        if frame not in self._with_autograd:
+            payloads = frame.compiles[0].payloads
+            takes_time = (
+                any(name == _AUTOGRAD and spent >= _NOTABLE_SECONDS for name, spent in item.phases)
+                for item in frame.entries
+                if item.graph_span
+            )
+            self._with_autograd[frame] = payloads is not None and (self._all_run_autograd(payloads) or all(takes_time))
+        return self._with_autograd[frame]
 
     def _all_run_autograd(self, payloads: Payloads) -> bool:
         if payloads not in self._autograd:

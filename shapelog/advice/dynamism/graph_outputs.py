@@ -9,7 +9,6 @@ from typing import NamedTuple
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile
-from shapelog.reading.payloads.graphs import outputs
 from shapelog.reading.payloads.guards.expressions import integer, parse, split_items
 from shapelog.reading.payloads.properties import GRAD_MODE
 from shapelog.reading.payloads.source_names import Source
@@ -90,7 +89,7 @@ class GraphOutputs:
     def outputs_of(self, compile: Compile) -> list[GraphOutput]:
         """What its graph returns; [] where that is not recorded."""
         if compile not in self._outputs:
-            self._outputs[compile] = list(map(_output, outputs(compile.graph) if compile.graph else ()))
+            self._outputs[compile] = list(map(_output, compile.graph.outputs if compile.graph else ()))
         return self._outputs[compile]
 
     def dims_by_look_of(self, maker: Compile) -> dict[tuple[tuple[int, ...], str], list[tuple[str, ...]]]:
@@ -116,7 +115,7 @@ class GraphOutputs:
         """The numbers of the outputs that the code detaches, of which autograd knows nothing."""
         statements = (statement.partition(";  ")[0] for statement in (maker.graph.statements if maker.graph else ()))
         detached = {match[1] for statement in statements if (match := _DETACHED.match(statement))}
-        return frozenset(at for at, (name, _) in enumerate(outputs(maker.graph) if maker.graph else ()) if name in detached)
+        return frozenset(at for at, (name, _) in enumerate(maker.graph.outputs if maker.graph else ()) if name in detached)
 
     def strides_of(self, maker: Compile, number: int) -> tuple[int, ...] | None:
         """The strides that an output of a compile had, None where they are not known."""
@@ -140,13 +139,13 @@ class GraphOutputs:
 
 def outputs_like(tensor: Input, maker: Compile, name: str = "") -> list[tuple[str, ...]]:
     """The dims, as text, of the outputs that have the sizes and dtype of a tensor, and are a local of this name where it has one."""
-    named = (item for item in (outputs(maker.graph) if maker.graph else ()) if name in ("", item[0], NUMBERED.sub("", item[0])))
+    named = (item for item in (maker.graph.outputs if maker.graph else ()) if name in ("", item[0], NUMBERED.sub("", item[0])))
     return [item.dims for item in map(_output, named) if item.dtype == tensor.dtype and _sizes(item.dims, maker) == tensor.size]
 
 
 def names(compile: Compile) -> set[str]:
     """The names of locals that the outputs of a graph may be: as written, and without the number that fx may add."""
-    return {name for output, _ in (outputs(compile.graph) if compile.graph else ()) for name in (output, NUMBERED.sub("", output))}
+    return {name for output, _ in (compile.graph.outputs if compile.graph else ()) for name in (output, NUMBERED.sub("", output))}
 
 
 def marks_by_symbol(compile: Compile) -> dict[str, list[Mark]]:

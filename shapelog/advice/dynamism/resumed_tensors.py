@@ -33,6 +33,7 @@ class ResumedTensors:
     outputs: GraphOutputs
     origins_of: OriginsOf
     _makers: dict[Function, dict[str, list[Frame]]] = field(default_factory=dict)
+    _assigned: dict[Compile, frozenset[str]] = field(default_factory=dict)
 
     def origins(self, frame: Frame, source: Source, dim: int) -> tuple[Mark, ...]:
         """Marks of which any one makes this dim of a local of resumed code symbolic; () where no part of the function made it."""
@@ -145,12 +146,18 @@ class ResumedTensors:
         """Whether the lines of an earlier part assign another local that looks like this one, and not this one, as an argument of the
         function that only later code takes.
         """
-        lines = maker.graph.user_lines if maker.graph and not tensor.source.is_unnamed else ()
-        nodes = [node for line in lines if line.name == maker.metrics.code_name for node in ast.walk(line_tree(line.code))]
-        assigned = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        assigned = self._assigned_in(maker) if not tensor.source.is_unnamed else frozenset()
         alike = {match[1] for item in self.outputs.inputs_of(compile).like(tensor) if (match := _LOCAL.match(item.source))}
         own = _LOCAL.match(tensor.source)
         return own is not None and own[1] not in assigned and not assigned.isdisjoint(alike)
+
+    def _assigned_in(self, maker: Compile) -> frozenset[str]:
+        """The locals that the lines of its graph assign, as far as they are in its own function."""
+        if maker not in self._assigned:
+            lines = [line for line in (maker.graph.user_lines if maker.graph else ()) if line.name == maker.metrics.code_name]
+            nodes = (node for line in lines for node in ast.walk(line_tree(line.code)))
+            self._assigned[maker] = frozenset(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+        return self._assigned[maker]
 
     def _through(self, origin: Frame, compile: Compile, source: Source, name: str, dim: int) -> tuple[Mark, ...]:
         """The marks behind an output of the origin's latest compile that is this input: the same name and sizes, one dim symbolic.

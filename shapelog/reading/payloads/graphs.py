@@ -7,6 +7,8 @@ numbers, ``torch.Size`` and size arithmetic do not matter; bools, strings and dt
 import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guards.comments import UserLine
@@ -48,7 +50,8 @@ class Placeholder(NamedTuple):
         return self.annotation.startswith("Sym(")
 
 
-class Graph(NamedTuple):
+@dataclass(frozen=True)
+class Graph:
     """One captured graph. ``key`` is "" when it holds no operation but size arithmetic; ``statements`` is its text for diffs, without
     ``comments``.
 
@@ -65,11 +68,23 @@ class Graph(NamedTuple):
     operation_comments: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def user_lines(self) -> tuple[UserLine, ...]:
         """The lines of user code that the comments name, in order."""
         found = (_FILE.match(comment) for comment in self.comments if len(comment) <= _MAX_COMMENT)
         return tuple(dict.fromkeys(UserLine(match[1], int(match[2]), match[3], match[4]) for match in found if match))
+
+    @cached_property
+    def outputs(self) -> tuple[tuple[str, str], ...]:
+        """(name, annotation) of each output, the annotation as in ``Placeholder`` ("" where fx wrote none)."""
+        annotations = {item.name: item.annotation for item in self.placeholders}
+        for statement in self.statements:
+            assign = _ASSIGN.match(statement.split(";  ", 1)[0])
+            if assign:
+                annotations[assign[1]] = assign[2] or annotations.get(assign[3], "")
+            elif statement.startswith("return "):
+                return tuple((name, annotations[name]) for name in re.findall(r"\w+", statement[7:]) if name in annotations)
+        return ()
 
 
 class _Normalizer:
@@ -237,18 +252,6 @@ def made_sizes(graph: Graph) -> Iterator[tuple[str, ...]]:
         tensor = _TENSOR.match(assign[2]) if assign and assign[2] else None
         if tensor:
             yield tuple(tensor[2].split(", "))
-
-
-def outputs(graph: Graph) -> tuple[tuple[str, str], ...]:
-    """(name, annotation) of each output, the annotation as in ``Placeholder`` ("" where fx wrote none)."""
-    annotations = {item.name: item.annotation for item in graph.placeholders}
-    for statement in graph.statements:
-        assign = _ASSIGN.match(statement.split(";  ", 1)[0])
-        if assign:
-            annotations[assign[1]] = assign[2] or annotations.get(assign[3], "")
-        elif statement.startswith("return "):
-            return tuple((name, annotations[name]) for name in re.findall(r"\w+", statement[7:]) if name in annotations)
-    return ()
 
 
 def _logical_lines(text: str) -> Iterator[str]:
