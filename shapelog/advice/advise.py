@@ -145,8 +145,13 @@ class Advice(NamedTuple):
             found.append("mark other inputs that have this size as well: only the first that differs is logged")
         if self.after.more:
             found.append("then record again: calls beyond the limit left no record")
-        elif self.after.unrecorded:
+        elif self.after.unexpected and self.is_from_text:  # which may have a few of the compilations alone
+            found.append("calls beyond the limit left no record: these may need further compilations")
+        elif self.after.unexpected:
             found.append(f"calls beyond the limit left no record: these may need up to {plural(self.after.unrecorded, 'compilation')}")
+        elif self.after.doubtful:
+            refused = "the refused call" if self.after.doubtful == 1 else "refused calls"
+            found.append(f"{refused} may differ in more: only the first guard that failed is recorded")
         if any(caveat.endswith(MAY_NOT_SAVE) for caveat in self.caveats):
             found.append("dynamic graphs are slow to compile here, so this may save no time")
         return tuple(found)

@@ -189,8 +189,9 @@ class Remedies:
         if rule.code == _SIZE and causes[0].source.is_unnamed and not self._version.reads_sources:
             return Remedy(rule, _SIZE_WITHOUT_NAME)
         is_markable = removable or (rule.markable and not all(item.verdict.is_beyond_marks for item in recompiles))
+        removed = [item for item in recompiles if self.removes(item)] if removable else []
         text = (
-            self._marks_that_remove(removable, causes)
+            self._marks_that_remove(removed, causes)
             or (is_markable and self._marks(causes, by_source=bool(removable)))
             or self._other_mark(removable)
         )
@@ -211,6 +212,10 @@ class Remedies:
         if text.endswith(OR_UNBACKED) and takes_another_path(first):
             text = f"{text.removesuffix(OR_UNBACKED)}; the code runs other operations for this size"
         return Remedy(rule, text + _unless_none(first, causes[0]))
+
+    def removes(self, item: Recompile) -> bool:
+        """Whether marks remove this recompile, or a call that the limit refused."""
+        return item.verdict is Verdict.MARKING or (item.verdict is Verdict.LIMIT and item.compile in self._served)
 
     def _has_obstacle(self, item: Recompile) -> bool:
         """Whether marks do not act on one of its causes: looked up once, not for each of them."""

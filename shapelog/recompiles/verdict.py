@@ -27,7 +27,7 @@ from shapelog.recompiles.reuse.obstacles import (
     tied_stride,
     would_share_symbol,
 )
-from shapelog.recompiles.reuse.refused_calls import is_known_by_limit
+from shapelog.recompiles.reuse.refused_calls import entry_number, is_known_by_limit
 from shapelog.recompiles.reuse.similar import has_operations, similar
 from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import file_name, shorten
@@ -96,7 +96,7 @@ def stays_static(frame: Frame, nearest: EntryDifference, compile: Compile, reuse
     static = "and is static nevertheless"
     if is_known_by_limit(frame):
         return (
-            f"a mark may not help: {named} came after {entry.rpartition('/')[2]} other graphs, {static}: either the code needs that exact "
+            f"a mark may not help: {named} came after {entry_number(entry)} other graphs, {static}: either the code needs that exact "
             f"size (perhaps to match a weight), it is compiled with dynamic=False, or {axis} had not changed before and the other graphs "
             'differ in something else; TORCH_LOGS="recompiles" shows which'
         )

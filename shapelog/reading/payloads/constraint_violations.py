@@ -11,6 +11,10 @@ from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.text import enumerated
 
 _VIOLATED_ALONE = re.compile(r"Constraints violated \(([^!]*)\)!?(?: For more information, run with \S+)?")
+_HEADING, _SIZE_IN_HEADING = (
+    re.compile(r"Constraints violated \((.{1,4000}?)\)(?:[!:.]| You marked| -|$)"),
+    re.compile(r"[LG]\[[^,]*?\.size\(\)\[\d+\]"),
+)
 _LONGEST_VIOLATION = 20_000
 # What Dynamo writes below an exception of any kind.
 _HINT = re.compile(r"^You can suppress this exception", re.M)
@@ -70,6 +74,10 @@ def violated(text: str) -> str:
     clauses += [f"{MUST_EQUAL}{_dim(item['one'])} equals {_dim(item['other'])}" for item in _EQUAL.finditer(text)]
     if not clauses and (heading := _VIOLATED_ALONE.fullmatch(text)):
         return f"{enumerated([_dim(name) for name in heading[1].split(', ')])} {OF_UNKNOWN_CONDITION}"
+    # What the heading names and no condition is about: somebody left that out.
+    sizes = map(_dim, _SIZE_IN_HEADING.findall(heading[1] if (heading := _HEADING.match(text)) else ""))
+    others = [name for name in sizes if clauses and not any(name in clause for clause in clauses)]
+    clauses += [f"{enumerated(others)} {OF_UNKNOWN_CONDITION}"] if others else []
     return "; ".join(dict.fromkeys(clauses))
 
 

@@ -483,6 +483,7 @@ FAMILIES = (
         ),
         (
             Template(Kind.LIFETIME, r"Cache line invalidate\S{0,2} because (?P<source>.*) got deallocated.*"),
+            Template(Kind.LIFETIME, r"Object \d+ of type <class '(?P<source>[\w.]+)'> is weakref'd by this code, but has been finalized"),
             Template(Kind.LIFETIME, r"___guarded_code\.valid|Cache line invalidate.*"),
         ),
     ),

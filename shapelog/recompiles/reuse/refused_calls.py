@@ -73,8 +73,7 @@ def static_again(frame: Frame) -> dict[tuple[str, Property], str]:
             if reason.prop.kind is Kind.SIZE and not reason.is_parameter and value is not None and value >= FIRST_SYMBOLIC:
                 made.setdefault(key, set()).add(compile.label.partition("#")[0])
                 required.setdefault(key, set()).add(reason.entry)
-                number = integer(reason.entry.rpartition("/")[2])
-                values.setdefault(key, []).append((-1 if number is None else number, reason.entry, value))
+                values.setdefault(key, []).append((entry_number(reason.entry), reason.entry, value))
                 if is_alone and len(compile.reasons) == 1 and values[key][0][0] >= _LATE:
                     made[key].add(reason.entry)
         for key, entries in values.items():
@@ -82,6 +81,12 @@ def static_again(frame: Frame) -> dict[tuple[str, Property], str]:
             made[key].update(entry for number, entry, value in entries if number >= 0 and value != first)
     found = ((key, sorted(made[key] & entries)) for key, entries in required.items())
     return {key: both[0] for key, both in found if both}
+
+
+def entry_number(entry: str) -> int:
+    """``7`` of ``0/7``, also of ``0/7#2``; -1 where an entry has none."""
+    found = integer(entry.rpartition("/")[2].partition("#")[0])
+    return -1 if found is None else found
 
 
 def is_known_by_limit(frame: Frame) -> bool:
@@ -95,5 +100,5 @@ def is_of_oldest_alone(compile: Compile) -> bool:
     """Whether the reason at the recompile limit is about the first of several entries. Automatic dynamic shapes make what changed symbolic
     in the later ones, which were not reused for other reasons.
     """
-    numbers = {reason.entry.rpartition("/")[2].partition("#")[0] for reason in compile.reasons}
-    return compile.outcome is Outcome.LIMIT and compile.id.compile >= _SEVERAL and numbers == {"0"}
+    numbers = {entry_number(reason.entry) for reason in compile.reasons}
+    return compile.outcome is Outcome.LIMIT and compile.id.compile >= _SEVERAL and numbers == {0}

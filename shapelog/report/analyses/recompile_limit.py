@@ -9,7 +9,6 @@ from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.trace import Trace
 from shapelog.reading.payloads.guards.comments import UserLine
-from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.recompile_reasons import NO_REASON
 from shapelog.reading.payloads.source_names import is_library
@@ -17,7 +16,7 @@ from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.classification.containers import is_of_hooks
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.recompile import Recompile
-from shapelog.recompiles.reuse.refused_calls import is_known_by_limit, is_of_oldest_alone
+from shapelog.recompiles.reuse.refused_calls import entry_number, is_known_by_limit, is_of_oldest_alone
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES, Verdict
 from shapelog.text import cut, enumerated, names_of, one_line, plural
@@ -192,10 +191,23 @@ def _notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itself: bo
         yield f"a model has parameters of a few shapes, not of {hit.id.compile}: {_ALL_REASONS} prints what else made the other graphs"
         return
     entries = {reason.entry for reason in hit.reasons}
-    if cause and cause.rule.code == _INT and is_known_by_limit(frame) and len(entries) == 1 and (late := _number(*entries)) >= _MANY:
+    if cause and cause.rule.code == _INT and is_known_by_limit(frame) and len(entries) == 1 and (late := entry_number(*entries)) >= _MANY:
         yield (
             f"a mark alone may not help: {entries.pop()} came after {late} other graphs and is still static, as under dynamic=False, where "
             f"the code needs the exact value, or where other ints vary too; {_ALL_REASONS} shows which"
+        )
+        return
+    if (
+        cause is not None
+        and cause.is_size
+        and not cause.own_verdict
+        and hit.metrics.assumes_entries
+        and not frame.entries
+        and hit.id.compile >= DEFAULT_LIMIT
+    ):
+        yield (
+            f"a size that varies makes {hit.id.compile} graphs only if the code needs its exact value, or under dynamic=False: "
+            f"{_ALL_REASONS} prints why the other graphs were not reused"
         )
         return
     if (
@@ -228,12 +240,6 @@ def _is_one_of_few(cause: Cause) -> bool:
 def _needs_others(cause: Cause) -> bool:
     """The same of what is not an input for the sake of a graph break, with which all its values go away."""
     return _is_one_of_few(cause) and not cause.source.is_unnamed
-
-
-def _number(entry: str) -> int:
-    """``7`` of ``0/7``; -1 where an entry has none."""
-    found = integer(entry.rpartition("/")[2].partition("#")[0])
-    return -1 if found is None else found
 
 
 def lacks_reasons(explained: Explanations, frame: Frame) -> bool:

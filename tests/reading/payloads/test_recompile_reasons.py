@@ -326,6 +326,11 @@ KNOWN = [
         ("autograd_graph", "", "autograd graph", "", ""),
     ),
     ("2.4 and older", "___guarded_code.valid", ("died", "", "lifetime", "", "")),
+    (
+        "2.0",
+        "Object 140487837021376 of type <class '__main__.Toy'> is weakref'd by this code, but has been finalized",
+        ("died", "__main__.Toy", "lifetime", "", ""),
+    ),
     ("unknown version", "___check_opaque_guard_fn_3", ("other", "", "", "___check_opaque_guard_fn_3", "")),
 ]
 

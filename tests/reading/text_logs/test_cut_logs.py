@@ -637,7 +637,48 @@ def test_a_reason_without_its_entry_is_not_that_of_the_newest(tmp_path: Path) ->
     text = "[1/8] torch._dynamo hit config.recompile_limit (8)\n   function: 'g'  last reason: tensor 'x' size mismatch at index 0. "
     (finding,) = report_of(f"{text}expected 10, actual 12\n", tmp_path).findings
     assert finding.sentence.startswith("g hit the recompile limit at 1/8;")
-    assert finding.notes == ()
+    (note,) = finding.notes
+    assert note.startswith("a size that varies makes 8 graphs only if the code needs its exact value, or under dynamic=False: ")
+
+
+def test_a_limit_of_another_function_of_that_name_has_no_graphs_but_those_of_its_own(tmp_path: Path) -> None:
+    """The other function became dynamic; of this one, the last of 7 graphs is static still."""
+    text = (
+        "[0/1] [__recompiles] Recompiling function f in train.py:3\n"
+        "[0/1] [__recompiles]     triggered by the following guard failure(s):\n"
+        "[0/1] [__recompiles]     - 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5\n"
+        "W [0/8] torch._dynamo hit config.recompile_limit (8)\n"
+        "W [0/8]    function: 'f' (/srv/limit.py:3)\n"
+        "W [0/8]    last reason: 0/7: tensor 'x' size mismatch at index 0. expected 11, actual 12\n"
+    )
+    report = report_of(text, tmp_path)
+    finding = next(item for item in report.findings if item.rule.code == "SL401")
+    assert any(note.startswith("a mark may not help: 0/7 came after 7 other graphs") for note in finding.notes)
+    assert finding.remedy.startswith("leave out dynamic=False where it is set; ")
+    assert [[compile.label for compile in frame.compiles] for frame in report.trace.frames] == [["0/0", "0/1"], ["0/8#2"]]
+
+
+def test_what_keeps_a_function_below_its_limit_is_about_the_refused_call_too(tmp_path: Path) -> None:
+    text = (
+        "Recompiling function forward in model.py:52\n"
+        "  triggered by the following guard failure(s):\n"
+        "  - tensor 'L['x']' size mismatch at index 1. expected 128, actual 256\n\n"
+        "[rank0] torch._dynamo hit config.cache_size_limit (8)\n"
+        "   function: 'forward' (model.py:52)\n"
+        "   last reason: tensor 'L['ids']' size mismatch at index 1. expected 384, actual 512\n"
+    )
+    report = report_of(text, tmp_path)
+    finding = next(item for item in report.findings if item.rule.code == "SL401")
+    assert finding.remedy.startswith("mark dim 1 of x and dim 1 of ids as dynamic: ")
+    assert report.advice
+    assert "calls beyond the limit left no record: these may need further compilations" in report.advice.warnings
+
+
+def test_a_recompilation_that_the_program_forbids_is_no_call_beyond_a_limit(tmp_path: Path) -> None:
+    text = "torch._dynamo.exc.RecompileError: tensor 'h' size mismatch at index 1. expected 16, actual 32\n"
+    advice = report_of(text, tmp_path).advice
+    assert advice
+    assert advice.warnings == ("the refused call may differ in more: only the first guard that failed is recorded",)
 
 
 @pytest.mark.parametrize(

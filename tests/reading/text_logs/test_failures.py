@@ -1309,6 +1309,16 @@ def test_a_violation_that_a_sentence_quotes_names_its_dim(mark: str, tmp_path: P
     assert found.sentence.endswith(": dim 1 of x cannot be dynamic in the way it is marked or declared")
 
 
+def test_a_size_that_only_the_heading_of_a_violation_names_is_named(tmp_path: Path) -> None:
+    text = (
+        "ConstraintViolationError: Constraints violated (L['embeds'].size()[0], L['positions'].size()[0])\n"
+        "You marked L['embeds'].size()[0] as dynamic but your code specialized it to be a constant (32768)\n"
+    )
+    (found,) = report_of(text, tmp_path).findings
+    fixed = "dim 0 of embeds is marked as dynamic, but the code fixes it to 32768"
+    assert found.sentence.endswith(f"{fixed}; dim 0 of positions cannot be dynamic in the way it is marked or declared")
+
+
 def test_a_violation_of_another_program_is_none(tmp_path: Path) -> None:
     with pytest.raises(ShapelogError):
         report_of("torch is fine, but I get ConstraintViolationError: duplicate key value from the database.\n", tmp_path)

@@ -97,7 +97,7 @@ class LoggedCompiles:
         key = process, head.compile.partition("_")[0]
         attempt = int(found["attempt"] or 0)
         if found["frame"] is not None and code.name:
-            self._start_again(key, int(found["frame"]), head, code)
+            self._start_again(key, int(found["frame"]), head, code, begins)
         compile = self._current.get(key)
         left_entry = begins == "failure" and compile is not None and self._left_entry(compile)
         is_again = compile is not None and (left_entry or comes_again(compile, begins, attempt))
@@ -113,7 +113,7 @@ class LoggedCompiles:
                 ids["compiled_autograd_id"] = int(found["autograd"])
             frame = process, ids.get("frame_id", -1)
             starts_over = self._starts_over(frame, ids.get("frame_compile_id", 0), head.time)
-            self._is_new_run = starts_over and not is_again and begins not in ("", "limit")
+            self._is_new_run |= starts_over and not is_again and begins not in ("", "limit")
             if begins == "reasons" and (ids.get("frame_compile_id") == 1 or not (names_entries or frame in self._frames)):
                 self._add_first(key, ids, head, code)
             self._frames.add(frame)
@@ -201,8 +201,9 @@ class LoggedCompiles:
             compile.code, compile.is_implied = code, True
             self.start(compile)
 
-    def _start_again(self, key: tuple[int, str], frame: int, head: Head, code: LoggedCode) -> None:
-        """Where the id of a frame was that of another function: the text has an excerpt of another run. It has a first compile, too.
+    def _start_again(self, key: tuple[int, str], frame: int, head: Head, code: LoggedCode, begins: str) -> None:
+        """Where the id of a frame was that of another function: the text has an excerpt of another run. It has a first compile, too, unless
+        it begins with the recompile limit.
 
         A function that comes back does not begin a third run: processes may write in turns, without their numbers.
         """
@@ -217,8 +218,11 @@ class LoggedCompiles:
                 self._close(compile)
                 has_first = has_first or (compile.ids or {}).get("frame_compile_id") == 0
         self._newest.pop((key[0], frame), None)
-        self._is_new_run = not has_first  # else the first one shows by itself that ids began again
-        self._add_first(key, {"frame_id": frame}, head, code)
+        if begins == "limit":
+            self._is_new_run = True
+        else:
+            self._is_new_run = not has_first  # else the first one shows by itself that ids began again
+            self._add_first(key, {"frame_id": frame}, head, code)
         self._names[key[0], frame] = code
 
     def unnumbered(self, head: Head, code: LoggedCode, is_recompile: bool = True) -> LoggedCompile:
