@@ -90,7 +90,7 @@ _LARGE_ENOUGH = (
     "make what {} holds large enough for every input before the first call, so that the code does not change it, or change it outside "
     "the compiled code"
 )
-_PASTE_MORE = "add the log lines that follow this recompilation: they have its reasons"
+_PASTE_MORE = "add the lines with its reasons, which are not in this text, or record them: TORCH_LOGS=recompiles"
 
 
 class Remedies:

@@ -38,7 +38,7 @@ _OF_MODULE = "SL315"
 _ABOVE_MODULES = "above the number of modules, where each has its own value"
 _INT, _PARAMETER, _FLOAT, _TRAINING = "SL102", "SL106", "SL312", "SL316"
 # What has two values, or three.
-_FEW_VALUES = frozenset({"SL104", "SL302", "SL305", _TRAINING})
+_FEW_VALUES = frozenset({"SL104", "SL107", "SL302", "SL305", _TRAINING})
 _THERE_OR_NOT = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE, Kind.PRESENT))
 _ALL_REASONS = 'TORCH_LOGS="recompiles"'
 _RECORD_AGAIN = "find the causes of the recompilations with TORCH_LOGS=recompiles, and remove them"

@@ -808,7 +808,7 @@ def test_the_head_of_a_line_that_is_cut_off_is_no_reason(tmp_path: Path) -> None
 def test_lines_that_are_missing_are_asked_for_where_a_text_has_no_reasons(rest: str, why: str, tmp_path: Path) -> None:
     shown = terminal(RECOMPILING + rest, tmp_path)
     assert f"was recompiled once: {why}" in shown
-    assert "help: add the log lines that follow this recompilation" in shown
+    assert "help: add the lines with its reasons, which are not in this text, or record them: TORCH_LOGS=recompiles" in shown
     assert "recompiles_verbose" not in shown
 
 
