@@ -311,13 +311,22 @@ def seconds_from_to(before: float, after: float) -> str:
     return f"{one.removesuffix(' s') if are_short else one} → {other}"
 
 
+# Of an estimate, ends that differ by less are one.
+_CLOSE = 0.1
+
+
 def seconds_range(least: float, most: float | None) -> str:
-    """``5.10–8.40 s``, ``50.0 s–36 min 14 s``, ``5.10 s`` where the ends are the same, ``at least 5.10 s`` without an upper one."""
+    """``5.10–8.40 s``, ``50.0 s–36 min 14 s``, ``about 5.1 s`` where the ends are close, ``5.10 s`` where they are the same,
+    ``at least 5.10 s`` without an upper one.
+    """
     if most is None:
         return f"at least {seconds(least)}"
     low, high = seconds(least), seconds(most)
     if low == high:
         return low
+    if most - least < _CLOSE * most:  # more figures than two runs share
+        middle = (least + most) / 2
+        return f"about {f'{middle:.2g} s' if middle < _LONG_TIME else seconds(middle)}"
     return f"{low.removesuffix(' s') if high.endswith(' s') and ' min' not in high else low}–{high}"
 
 

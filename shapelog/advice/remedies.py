@@ -90,6 +90,8 @@ _LARGE_ENOUGH = (
     "make what {} holds large enough for every input before the first call, so that the code does not change it, or change it outside "
     "the compiled code"
 )
+# Of more inputs, a sentence names the first.
+_MOST_SUBJECTS = 8
 _PASTE_MORE = "add the lines with its reasons, which are not in this text, or record them: TORCH_LOGS=recompiles"
 
 
@@ -299,6 +301,8 @@ class Remedies:
         """Marks on all of this, and the entries for them, whether the list for this trace has these or not."""
         subjects = sizes_and_ints(causes)
         listed = entries(map(mark_for, causes), self._version) if with_entries else ()
+        if len(subjects) > _MOST_SUBJECTS:  # the parameters of another model
+            subjects, listed = [subjects[0], f"{len(subjects) - 1} more inputs"], ()
         return f"mark {enumerated(subjects)} as dynamic{more}{f': {_to_add(listed)}' if listed else ''}" if subjects else ""
 
     def _to_list(self, rule: Rule, cause: Cause) -> str:

@@ -39,7 +39,7 @@ def tools(made: bytes | Trace | str, version: TorchVersion | None = None) -> dic
         ("batch_varies", "set_stance", "MLP.forward"),
         ("duck_dynamic_true", "use_duck_shape", "q.size[0] and k.size[0]"),
         ("param_shapes", "force_parameter_static_shapes", "self.up in Adapter.forward, self.down in Adapter.forward"),
-        ("param_shapes", "isolate_recompiles", "self.up in Adapter.forward, self.down in Adapter.forward"),
+        ("param_shapes", "isolate_recompiles", "Adapter.forward"),
         ("module_step_counter", "allow_unspec_int_on_nn_module", "self.step"),
         ("batch_varies", "PGO", "x"),
         ("two_dims", "shapes_spec=", "score"),

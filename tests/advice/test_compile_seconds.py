@@ -183,6 +183,10 @@ def test_seconds_that_no_dynamic_compile_shows_are_named() -> None:
     ("saved", "words"),
     [
         (Seconds(22.31, 34.76), "22.3–34.8 s"),
+        (Seconds(1.60, 1.64), "about 1.6 s"),
+        (Seconds(0.281, 0.299), "about 0.29 s"),
+        (Seconds(12.8, 13.8), "about 13 s"),
+        (Seconds(100.0, 109.0), "about 1 min 44 s"),
         (Seconds(0.0, 0.38), "up to 0.38 s"),
         (Seconds(3.58, 3.58), "3.58 s"),
         (Seconds(1.0, None), "at least 1.00 s"),

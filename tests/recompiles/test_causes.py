@@ -1470,6 +1470,21 @@ def test_nobody_can_keep_the_number_of_gradients_that_a_node_has(capture: str, f
     assert (recompile.verdict, recompile.codes) == (verdict, ("SL313",))
 
 
+@pytest.mark.parametrize(("weights", "verdict"), [(0, Verdict.CODE), (1, Verdict.CODE), (2, Verdict.JUSTIFIED)])
+def test_another_model_has_lists_of_other_lengths(weights: int, verdict: Verdict) -> None:
+    """A draft and a target model through one compiled method: the cache of each has an item for each layer."""
+    made = trace()
+    for number, width in enumerate((32, 64)):
+        length = guard_manager("L['cache'].layers", f"LENGTH_CHECK: len(L['cache'].layers) == {number + 1}", type="list")
+        names = [f"L['self']._modules['{name}']._parameters['weight']" for name in ("up", "down")]
+        sizes = [width if place < weights else 32 for place in range(2)]
+        parameters = [tensor(size, source=name, is_parameter=True) for size, name in zip(sizes, names, strict=True)]
+        made += compiled(f"0/{number}", tensor(10, 8), *parameters, guards=guard_tree(tensor_match(), length))
+    recompile = last_recompile(made)
+    cause = next(item for item in recompile.causes if item.rule.code == "SL313")
+    assert (recompile.verdict, cause.own_remedy.startswith("modules of a different structure")) == (verdict, weights == 2)
+
+
 @pytest.mark.parametrize("is_refused", [True, False])
 def test_another_class_that_pytorch_names_of_one_entry_of_a_call_without_guards_is_so_for_all(is_refused: bool) -> None:
     """Its reason for the other entry is what fails first there."""

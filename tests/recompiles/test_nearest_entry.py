@@ -1,7 +1,9 @@
 """Which entries a call is compared with, and that their number is bounded."""
 
+from typing import Any
+
 import pytest
-from make import compile, explain, int_values, last_recompile, load, report, tensor, trace
+from make import compile, describe, explain, int_values, last_recompile, load, report, tensor, trace
 from payload_text import CPU_KEYS, RETURN_LINE, equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 
 from shapelog.model.compile import Compile
@@ -196,6 +198,29 @@ def test_an_entry_for_a_view_with_the_sizes_of_the_call_is_nearer_than_one_for_a
     recompile = last_recompile(made)
     assert recompile.nearest is not None
     assert (recompile.nearest.label, recompile.codes) == ("0/1", ("SL303",))
+
+
+@pytest.mark.parametrize(("batch", "code", "verdict"), [(1, "SL104", Verdict.JUSTIFIED), (3, "SL101", Verdict.MARKING)])
+def test_a_row_of_what_a_view_is_of_has_a_graph_of_its_own(batch: int, code: str, verdict: Verdict) -> None:
+    """``f(x.reshape(-1, 8))``: under a mark, the first graph refuses a batch of one as the second one does."""
+
+    def view(number: int, batch: int, length: int, *shapes: str, **fields: Any) -> bytes:
+        own = describe(tensor(batch, length, 8, source="L['x']._base"), 7, number, id=f"0/{number}")
+        item = tensor(batch * length, 8, is_view=True, base=7)
+        dims = (None if shapes else batch * length, 8)
+        return own + compile(
+            f"0/{number}", item, dynamic=[0] if shapes else (), guards=guard_tree(tensor_match(size=dims), shapes=shapes), **fields
+        )
+
+    length, of_batch = f"2 <= L['x']._base.size()[1]  {RETURN_LINE}", f"2 <= L['x']._base.size()[0]  {RETURN_LINE}"
+    refused = ("0/1: 2 <= x._base.size()[0]  # return f(x)", size_mismatch("0/0", 88, batch * 29))
+    last = view(2, batch, 29, length, *(() if batch == 1 else (of_batch,)), reasons=refused if batch == 1 else refused[1:])
+    made = trace(view(0, 8, 11), view(1, 5, 18, length, of_batch, reasons=(size_mismatch("0/0", 88, 90),)), last)
+    recompile = last_recompile(made)
+    assert (recompile.codes[0], recompile.verdict) == (code, verdict)
+    if batch == 1:
+        assert "(now x._base.size()[0] = 1): the size of what x is a view of" in recompile.causes[0].sentence
+        assert recompile.causes[0].own_remedy.startswith("clone() the slice or view before the call")
 
 
 def test_an_entry_for_the_same_function_is_nearer_than_one_of_a_function_that_takes_other_types() -> None:

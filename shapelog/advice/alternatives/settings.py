@@ -8,6 +8,7 @@ from shapelog.advice.marks import Mark, mark_at
 from shapelog.model.compile import Outcome
 from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import VALUE, Kind, size
+from shapelog.recompiles.recompile import Recompile
 from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import some
 
@@ -58,35 +59,42 @@ def symbols_for_equal_sizes(context: AdviceContext) -> Iterator[Alternative]:
 
 
 def parameters(context: AdviceContext) -> Iterator[Alternative]:
-    named = (f"{cause.source.display_name} in {item.frame.title_of([item.compile])}" for item, cause in context.with_code("SL106"))
-    found = list(dict.fromkeys(named))
-    if not found:
-        return
-    yield Alternative(
-        tool="force_parameter_static_shapes",
-        codes=("SL106",),
-        subject=", ".join(found[:4]),
-        sentence="Lets parameters become dynamic automatically from the second width on; needs one more compilation than the list.",
-        lines=(
-            "torch._dynamo.config.force_parameter_static_shapes = False",
-            "torch._dynamo.config.force_nn_module_property_static_shapes = False  # also needed for torch.nn modules such as Linear",
-        ),
-        warning="Applies to all parameters of the program; kernels for dynamic weights may be slower.",
-    )
-    if context.version.at_least(13):
+    names = {
+        (item, cause): f"{cause.source.display_name} in {item.frame.title_of([item.compile])}" for item, cause in context.with_code("SL106")
+    }
+    found = list(dict.fromkeys(names.values()))
+    free = list(dict.fromkeys(name for (item, _), name in names.items() if _is_about_marks(item)))
+    if free:
+        yield Alternative(
+            tool="force_parameter_static_shapes",
+            codes=("SL106",),
+            subject=", ".join(free[:4]),
+            sentence="Lets parameters become dynamic automatically from the second width on; needs one more compilation than the list.",
+            lines=(
+                "torch._dynamo.config.force_parameter_static_shapes = False",
+                "torch._dynamo.config.force_nn_module_property_static_shapes = False  # also needed for torch.nn modules such as Linear",
+            ),
+            warning="Applies to all parameters of the program; kernels for dynamic weights may be slower.",
+        )
+    if found and context.version.at_least(13):
         yield Alternative(
             tool="isolate_recompiles",
             codes=("SL106",),
-            subject=", ".join(found[:4]),
+            subject=some(list(dict.fromkeys(item.frame.title_of([item.compile]) for item, _ in names))),
             sentence="Keeps one static graph per compiled instance, each with its own recompile limit.",
             lines=("torch.compile(module, isolate_recompiles=True)",),
             warning="Does not save any compilations.",
         )
 
 
+def _is_about_marks(item: Recompile) -> bool:
+    """Whether nothing but what can be marked separates the call from the nearest entry."""
+    return all(cause.rule.markable for cause in item.causes)
+
+
 def _names_of_free(context: AdviceContext, code: str) -> list[str]:
-    """The ints that varied under a rule, without those of which the code needs the exact value."""
-    named = context.with_code(code)
+    """The ints that varied under a rule, without those of which the code needs the exact value, or beside which other things changed."""
+    named = [(item, cause) for item, cause in context.with_code(code) if _is_about_marks(item)]
     return [cause.source.display_name for item, cause in named if not any_blocks_marking(filter(None, (*cause.codes, item.blocking_rule)))]
 
 

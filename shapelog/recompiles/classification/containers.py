@@ -9,6 +9,7 @@ from shapelog.recompiles.classification.library_calls import is_made_by_library,
 from shapelog.recompiles.classification.result import (
     Classification,
     Classifier,
+    are_of_two_models,
     code_of,
     compute_with_other_numbers,
     have_other_graphs,
@@ -251,6 +252,8 @@ def _why_each_length(item: Violation, entry: CompileFacts, call: CompileFacts) -
         return _OF_GRADIENTS
     if _is_passed_on(item, entry, call):
         return _PASSED_ON
+    if are_of_two_models(entry, call):
+        return _OTHER_PARTS
     if entry.types.get(item.source) == _SIZE:
         return _OF_A_SIZE
     return _OF_A_SHAPE if _is_shape(code_of(item), item.source) else ""

@@ -27,6 +27,8 @@ _SYMBOLIC = re.compile(r"\btorch\._?sym_")
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
 _LONGEST_GUARD = 120
 _LONGEST_CALL = 60
+# A layer may get one weight of another shape; several are those of another layer or model.
+_SEVERAL_PARAMETERS = 2
 # A condition on a multiple of a size or int.
 _PRODUCT = re.compile(r"\((?P<factor>[1-9]\d{0,8})\*(?P<of>(?:[^()]|\(\)){1,200})\) (?P<operator>[=!<>]=|[<>]) (?P<number>\d{1,18})")
 
@@ -69,6 +71,13 @@ def have_other_graphs(entry: CompileFacts, call: CompileFacts) -> bool:
     """Whether the graphs of both are recorded and not similar."""
     graph, other = entry.compile.graph, call.compile.graph
     return bool(graph and other and graph.key != other.key)
+
+
+def are_of_two_models(entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether several parameters of the same names have other shapes: the code runs for another module."""
+    before = {item.source: item.size for item in entry.compile.inputs if item.is_parameter}
+    after = ((item.source, item.size) for item in call.compile.inputs if item.is_parameter)
+    return sum(before.get(source, size) != size for source, size in after) >= _SEVERAL_PARAMETERS
 
 
 def compute_with_other_numbers(entry: CompileFacts, call: CompileFacts) -> bool:

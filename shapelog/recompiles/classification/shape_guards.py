@@ -211,7 +211,10 @@ def _zero_one(guard: _Guard) -> Classification | None:
     sentence = f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {guard.shown}"
     # An upper bound of the size is of a branch.
     of_size = ACCEPT if _UPPER_BOUND.search(guard.expression) else unbacked(guard.source)
-    remedy = _FROM_START if is_offset else _INT if what == "an int" else of_size
+    part = guard.source.tensor_part
+    view = part.tensor.view_of_base if part else None
+    sentence += f": the size of what {view.display_name} is a view of" if view else ""
+    remedy = _FROM_START if is_offset or view else _INT if what == "an int" else of_size
     return Classification(("SL104",), sentence, True, remedy=remedy)
 
 

@@ -65,6 +65,7 @@ def _add_tensor(item: Input, facts: dict[Key, Fact], numbers: dict[str, Value]) 
     facts[source, DTYPE] = item.dtype
     facts[source, REQUIRES_GRAD] = item.requires_grad
     numbers[f"{source.canonical}.storage_offset()"] = item.storage_offset
+    numbers.update({f"{source.canonical}._base.size()[{dim}]": value for dim, value in enumerate(item.base_size or ()) if value >= 0})
     for of_dim, values in ((size, item.size), (stride, item.stride)):
         for dim, value in enumerate(values):
             if value < 0:  # a symbol of what traces this code, whose value is not recorded

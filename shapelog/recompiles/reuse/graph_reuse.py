@@ -29,6 +29,7 @@ from shapelog.recompiles.reuse.similar import has_operations, registered, simila
 
 # The dynamic entries that are tried for one graph.
 _MOST_DYNAMIC = 32
+_BASE_SIZE = "._base.size()["
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -102,6 +103,8 @@ class GraphReuse:
             return None
         # A compile that is dynamic itself may have another graph than the static entry, such as ``x[i]`` for ``x[3]``. If its guards
         # hold for the entry's call, that call makes the same graph once it is marked. A graph that broke only here broke because of that.
+        if self._violates_guard_on_base(frame, difference, compile):
+            return None
         breaks_anew = len(compile.breaks) > len(entry.breaks)
         if compile.is_dynamic and call.tensors == known.tensors and not breaks_anew and self._accepts(compile, entry):
             return True
@@ -117,6 +120,19 @@ class GraphReuse:
         if self.pinned_ints.pinning_line(frame, difference):
             return None
         return self._shown_by(wide or dynamic, bool(wide), difference, compile) if dynamic else False
+
+    def _violates_guard_on_base(self, frame: Frame, difference: EntryDifference, compile: Compile) -> bool:
+        """Whether a dynamic entry refuses the base of a view of this call, and not that of the entry: ``2 <= x._base.size()[0]``.
+
+        A view that is marked makes the sizes of its base symbolic, too, with such guards, also where no operation uses the base.
+        """
+        call, known = (self.differences.table.of(item) for item in (compile, difference.entry))
+        return any(
+            shape.is_of_code and shape.parsed.holds(call.numbers) is False and shape.parsed.holds(known.numbers) is True
+            for entry in self._dynamic_entries(frame, compile)
+            for shape in (entry.guards.shapes if entry.guards else ())
+            if shape.parsed.names and all(_BASE_SIZE in name for name in shape.parsed.names)
+        )
 
     def _shown_by(self, dynamic: list[Compile], are_wide: bool, difference: EntryDifference, compile: Compile) -> bool | None:
         """Like ``proof``, from the guards of dynamic entries. ``are_wide``: they are dynamic in all that separates the two calls."""

@@ -36,7 +36,7 @@ _NO_VALUES = (Kind.FAILURE, Kind.LIFETIME)
 _MINOR, _RUNS_CACHED = re.compile(r"\b2\.(\d{1,3})"), 6
 _OF_MODULE = "SL315"
 _ABOVE_MODULES = "above the number of modules, where each has its own value"
-_INT, _PARAMETER, _FLOAT, _TRAINING = "SL102", "SL106", "SL312", "SL316"
+_INT, _PARAMETER, _FLOAT, _TRAINING, _NONE = "SL102", "SL106", "SL312", "SL316", "SL322"
 # What has two values, or three.
 _FEW_VALUES = frozenset({"SL104", "SL107", "SL302", "SL305", _TRAINING})
 _THERE_OR_NOT = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE, Kind.PRESENT))
@@ -321,8 +321,8 @@ def _remedy_with_limit(explained: Explanations, frame: Frame, causes: str, compi
 
 
 def _is_needed(cause: Cause) -> bool:
-    """Whether each of two values needs a graph, such as those of ``training``."""
-    return cause.needs_own_graph or cause.rule.code == _TRAINING
+    """Whether each of two values needs a graph, such as those of ``training``, or None in place of a tensor."""
+    return cause.needs_own_graph or cause.rule.code in (_TRAINING, _NONE)
 
 
 def _what_else(left: Sequence[Recompile]) -> str:
