@@ -4,6 +4,7 @@ import ast
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 # Real guards and lines have a few hundred characters and about ten levels. Python 3.10 crashes on the nesting that a megabyte can hold.
 _MAX_LENGTH, _MAX_DEPTH = 10_000, 100
@@ -35,8 +36,12 @@ def syntax_tree(text: str, mode: str = "eval") -> ast.AST | None:
     return tree if len(text) <= _MAX_DEPTH or not _is_deep(tree) else None
 
 
+@lru_cache(maxsize=4096)
 def line_tree(code: str) -> ast.Module:
-    """The statements of a line of code, of which a block may lack its body; none where the line is only a part of a statement."""
+    """The statements of a line of code, of which a block may lack its body; none where the line is only a part of a statement.
+
+    Many records have the same line: the tree is one for all of them, and not to be changed.
+    """
     text = code.strip().removeprefix("el") if code.lstrip().startswith("elif ") else code.strip()
     tree = syntax_tree(text, "exec") or syntax_tree(f"{text} pass", "exec")
     return tree if isinstance(tree, ast.Module) else ast.Module(body=[], type_ignores=[])

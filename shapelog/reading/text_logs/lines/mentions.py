@@ -8,6 +8,12 @@ CLOSING = {"'": "'", '"': '"', "\u201c": '\u201d"', "\u2018": "\u2019'", "`": "`
 # of a logger, is no such word.
 _AFTER_WORD = re.compile(r"(?:[^\W\d_]|[,;])(?: ?[\"'`*_(\u201c\u2018]{1,4}| )$")
 _AFTER_LOGGER = re.compile(r"(?:\b(?:DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)|[\\/]\w{1,80}\.py) ?$")
+# In front of what somebody met, whatever they say of it behind that: ``Symptom: `...`, on each step``.
+_OF_EVENT = re.compile(
+    r"^\W{0,8}(?:symptoms?|errors?|problem|issue|bug|observed|actual|failure|crash|\u73b0\u8c61|\u73fe\u8c61|\u75c7\u72b6|\u62a5\u9519|\u9519\u8bef"
+    r"|\u95ee\u9898|\u30a8\u30e9\u30fc)\W{0,4}[:\uff1a]\W{0,5}$",
+    re.I,
+)
 _WORDS_FOLLOW = re.compile(r"[\"'`*_)\u2019\u201d]*(?:[.,;:!?]?[ \t]+|[\uff0c\u3002\uff1b])[`*_]{0,4}[^\W\d_]{2}")
 # Within how many characters a quotation ends.
 _LONGEST = 400
@@ -27,6 +33,8 @@ def precedes_words(text: str, end: int) -> bool:
 def is_in_sentence(text: str, begin: int) -> bool:
     """Whether what begins at a place comes after words of a sentence, or is a quotation after which one goes on."""
     start = text.rfind("\n", 0, begin) + 1
+    if _OF_EVENT.match(text[start:begin]):
+        return False
     if follows_words(text[start:begin], begin - start):
         return True
     marks = CLOSING.get(text[begin - 1], "") if begin > start else ""

@@ -39,6 +39,8 @@ EVENTS = [
     "12:03:04 WARNING torch._dynamo hit config.recompile_limit (8)",
     "I always get torch._dynamo hit config.recompile_limit (8)\n   function: 'f' (a.py:3)",
     f"I get torch._dynamo hit config.recompile_limit (8)\n   last reason: 0/7: {REASON}",
+    "**Symptom**: `torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with one_graph=True`, about 36 s per step.",
+    "**\u73b0\u8c61**\uff1a`torch._dynamo.exc.FailOnRecompileLimitHit: recompile_limit reached with one_graph=True`\uff0c36 s",
     "Got it: FailOnRecompileLimitHit: recompile_limit reached with fullgraph=True",
     "| smoke/compile | 6 | `FailOnRecompileLimitHit: Hard failure due to fullgraph=True` |",
 ]
