@@ -25,8 +25,6 @@ from shapelog.recompiles.reuse.refused_calls import is_known_by_limit
 from shapelog.recompiles.reuse.similar import similar
 from shapelog.text import MOST_NAMED, enumerated, file_name, how_often, names_of, plural, rank_list, seconds, some
 
-# The lower bound that every symbolic size has, because 0 and 1 are compiled on their own.
-_ONLY_NOT_SMALL = re.compile(r"^[012] <= [^<>=]+$")
 _SPECIALIZED = frozenset({"0", "1"})
 _DIVISION = re.compile(r"//|%|\b(?:Mod|FloorDiv|PythonMod|CeilDiv)\b")
 # A dynamic compile is slow when it takes this many times as long as a static one of the same code, and this many seconds more.
@@ -101,7 +99,7 @@ class MarkedValues:
             tree = compile.guards if compile.outcome is Outcome.COMPILED and compile not in replaced else None
             bounds = tree.shapes_of_one if tree else {}
             for place in bounds.keys() & by_place.keys():
-                texts = [shape.expression for shape in bounds[place] if shape.is_of_code and not _ONLY_NOT_SMALL.match(shape.expression)]
+                texts = [shape.expression for shape in bounds[place] if shape.is_of_code and not shape.is_usual]
                 for mark in [mark for mark in by_place[place] if mark not in special]:
                     found[mark].conditions.update(dict.fromkeys([tuple(texts)] if texts else []))
         return found

@@ -16,8 +16,8 @@ from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.explain import Explanations
 from shapelog.recompiles.recompile import Recompile
 
-# The lower bound that every symbolic size has, and strides, which follow from sizes.
-_OF_ANY_SIZE = re.compile(r"^[012] <= [^<>=]+$|\.(?:stride|storage_offset)\(\)")
+# Strides follow from sizes.
+_OF_LAYOUT = re.compile(r"\.(?:stride|storage_offset)\(\)")
 
 
 class Alternative(NamedTuple):
@@ -57,14 +57,14 @@ class AdviceContext(NamedTuple):
         return [(item, cause) for item, cause in self.causes if code in cause.codes]
 
 
-def asks_for(frame: Frame, mark: Mark) -> bool:
+def is_compared(frame: Frame, mark: Mark) -> bool:
     """Whether code compares a size with a number or another size, at which it may fail where the size is unbacked.
 
     Of equations, many operators check them at run time instead, and others fail, such as attention (torch 2.13).
     """
     place = mark.place.canonical
-    shapes = (shape for compile in frame.entries if compile.guards for shape in compile.guards.shapes)
-    return any(place in shape.parsed.names and shape.is_of_code and not _OF_ANY_SIZE.search(shape.expression) for shape in shapes)
+    shapes = (shape for compile in frame.entries if compile.guards for shape in compile.guards.shapes if place in shape.parsed.names)
+    return any(shape.is_of_code and not (shape.is_usual or _OF_LAYOUT.search(shape.expression)) for shape in shapes)
 
 
 def specialized(compile: Compile) -> set[Source]:

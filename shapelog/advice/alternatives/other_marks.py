@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterator, Sequence
 from itertools import count
 
-from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, asks_for, is_argument, specialized
+from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, is_argument, is_compared, specialized
 from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark, entries, pattern
@@ -36,7 +36,7 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
             found.setdefault(Mark(part.tensor, part.dim), item.frame)
     found |= {mark: item.frame for item, _ in context.with_code("SL104") for mark in _equal_to(item, found)}
     found = {mark: frame for mark, frame in found.items() if not mark.source.is_registered}
-    if any(asks_for(frame, mark) for mark, frame in found.items()):
+    if any(is_compared(frame, mark) for mark, frame in found.items()):
         return
     if not found or not context.version.at_least(6):
         return

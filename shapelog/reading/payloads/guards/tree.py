@@ -48,6 +48,7 @@ _ABOUT_ONE = frozenset(("TENSOR_MATCH", "EQUALS_MATCH", "TYPE_MATCH", "ID_MATCH"
 # Two sizes are equal, and one of them is that of the base of a view.
 _OF_SIZES = re.compile(r"[^=<>!+*/%]+\.size\(\)\[\d+\] == [^=<>!+*/%]+\.size\(\)\[\d+\]")
 _OF_BASE = re.compile(rf"(?=.*\._base\.size\(\)){_OF_SIZES.pattern}")
+_LOWER_BOUND = re.compile(r"^[012] <= [^<>=]+$")
 # With ``torch._dynamo.config.automatic_dynamic_exclusion_guard``, a graph that became dynamic leaves the sizes of the static one to it.
 _EXCLUSION = "exclusion guard for automatic dynamic"
 # What older versions write in place of the line that a guard comes from.
@@ -104,6 +105,11 @@ class ShapeGuard:
     def is_of_code(self) -> bool:
         """Whether the code requires it. Sizes that were equal by chance do not, nor that the first, static graph keeps its own sizes."""
         return not (self.is_duck_shape or _EXCLUSION in self.comment)
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether it is the lower bound that every symbolic size has, since 0 and 1 have graphs of their own."""
+        return _LOWER_BOUND.match(self.expression) is not None
 
 
 @dataclass(frozen=True, eq=False)
