@@ -127,6 +127,15 @@ def test_the_lines_can_be_read_by_python_or_a_shell() -> None:
             assert line.startswith("TORCH_") or ast.parse(line)
 
 
+@pytest.mark.parametrize(("name", "is_offered"), [("L['y']", True), ("L['x']", False)])
+def test_code_that_compares_nothing_is_offered_what_other_code_cannot_have(name: str, is_offered: bool) -> None:
+    """But by name, so not where that other code has an input of the same."""
+    compared = guard_tree(tensor_match(size=(None, 8)), shapes=("L['x'].size()[0] <= 512",))
+    made = trace(*(compiled(f"0/{number}", tensor(size, 8), dynamic=[0], guards=compared) for number, size in enumerate((10, 12))))
+    made += b"".join(compiled(f"1/{number}", tensor(size, 8, source=name), name="g") for number, size in enumerate((10, 1)))
+    assert ("unbacked source" in tools(made, V213)) is is_offered
+
+
 @pytest.mark.parametrize(("name", "callee"), [("<lambda>", "fn"), ("f", "f"), ("", "fn")])
 def test_code_without_a_name_is_called_fn(name: str, callee: str) -> None:
     assert tools(trace(static_sizes(10, 12, name=name)))["shapes_spec="].lines[1].startswith(f"torch.compile({callee}, ")

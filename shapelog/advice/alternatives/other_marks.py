@@ -36,8 +36,10 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
             found.setdefault(Mark(part.tensor, part.dim), item.frame)
     found |= {mark: item.frame for item, _ in context.with_code("SL104") for mark in _equal_to(item, found)}
     found = {mark: frame for mark, frame in found.items() if not mark.source.is_registered}
-    if any(is_compared(frame, mark) for mark, frame in found.items()):
-        return
+    # The setting is for all code with an input of that name.
+    frames = context.explained.trace.frames
+    comparing = {frame for mark, frame in found.items() if any(is_compared(other, mark) for other in frames)}
+    found = {mark: frame for mark, frame in found.items() if frame not in comparing}
     if not found or not context.version.at_least(6):
         return
     lines = [
