@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, callee, specialized
 from shapelog.advice.marks import Mark, mark_at
-from shapelog.model.compile import Outcome
+from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import VALUE, Kind, size
-from shapelog.recompiles.recompile import Recompile
 from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import some
 
@@ -59,11 +58,10 @@ def symbols_for_equal_sizes(context: AdviceContext) -> Iterator[Alternative]:
 
 
 def parameters(context: AdviceContext) -> Iterator[Alternative]:
-    names = {
-        (item, cause): f"{cause.source.display_name} in {item.frame.title_of([item.compile])}" for item, cause in context.with_code("SL106")
-    }
-    found = list(dict.fromkeys(names.values()))
-    free = list(dict.fromkeys(name for (item, _), name in names.items() if _is_about_marks(item)))
+    found = context.with_code("SL106")
+    markable = _of_marks_alone(context)
+    named = (f"{cause.source.display_name} in {item.frame.title_of([item.compile])}" for item, cause in found if item.compile in markable)
+    free = list(dict.fromkeys(named))
     if free:
         yield Alternative(
             tool="force_parameter_static_shapes",
@@ -80,21 +78,22 @@ def parameters(context: AdviceContext) -> Iterator[Alternative]:
         yield Alternative(
             tool="isolate_recompiles",
             codes=("SL106",),
-            subject=some(list(dict.fromkeys(item.frame.title_of([item.compile]) for item, _ in names))),
+            subject=some(list(dict.fromkeys(item.frame.title_of([item.compile]) for item, _ in found))),
             sentence="Keeps one static graph per compiled instance, each with its own recompile limit.",
             lines=("torch.compile(module, isolate_recompiles=True)",),
             warning="Does not save any compilations.",
         )
 
 
-def _is_about_marks(item: Recompile) -> bool:
-    """Whether nothing but what can be marked separates the call from the nearest entry."""
-    return all(cause.rule.markable for cause in item.causes)
+def _of_marks_alone(context: AdviceContext) -> frozenset[Compile]:
+    """The recompiles of which nothing but what can be marked differs from the nearest entry."""
+    return frozenset(item.compile for item in context.explained.recompiles if all(cause.rule.markable for cause in item.causes))
 
 
 def _names_of_free(context: AdviceContext, code: str) -> list[str]:
     """The ints that varied under a rule, without those of which the code needs the exact value, or beside which other things changed."""
-    named = [(item, cause) for item, cause in context.with_code(code) if _is_about_marks(item)]
+    markable = _of_marks_alone(context)
+    named = [(item, cause) for item, cause in context.with_code(code) if item.compile in markable]
     return [cause.source.display_name for item, cause in named if not any_blocks_marking(filter(None, (*cause.codes, item.blocking_rule)))]
 
 

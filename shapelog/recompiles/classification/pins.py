@@ -4,9 +4,9 @@ import re
 from itertools import takewhile
 
 from shapelog.reading.payloads.guards.comments import UserLine
-from shapelog.reading.payloads.guards.expressions import integer
-from shapelog.reading.payloads.source_names import Source, is_library
-from shapelog.reading.records import Specialization, StackFrame
+from shapelog.reading.payloads.guards.expressions import integer, parse
+from shapelog.reading.payloads.source_names import Source, display_text, is_library
+from shapelog.reading.records import GuardAdded, Specialization, StackFrame
 from shapelog.recompiles.classification.result import made_outside
 from shapelog.recompiles.classification.rewrites import rewriting
 from shapelog.recompiles.evidence.violation import Violation
@@ -27,6 +27,10 @@ _MAKING_STATIC = ("torch/_dynamo/comptime.py", "torch/_dynamo/decorators.py")
 # A comparison with a number, ``elif mode == 2:``.
 _WITH_NUMBER = re.compile(r"[\w\])] == -?\d+\b|\b\d+ == [A-Za-z_]")
 _OVER_RANGE = re.compile(r"\bfor\b.+\bin\b.*\brange\(")
+# Why a symbol is pinned that the code needs equal to one that is, as ``ShapeEnv._find`` writes it.
+_EQUAL_TO_PINNED = "find"
+_EQUALS_ZERO_OR_ONE = re.compile(r"Eq\((?P<of>.+), (?P<number>[01])\)")
+_SPLITS = re.compile(r"\b(?:split|chunk|tensor_split|split_with_sizes)\(")
 _VMAP, _FAKE_TENSORS = "torch/_functorch/vmap.py", "torch/_subclasses/fake_tensor.py"
 
 
@@ -48,11 +52,34 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
         if any(name.startswith(new) for name in partners):
             which = "which only this call has"
         return (), f"; the code ties it to {' and '.join(partners)}, {which}"
+    if Source(source).tensor_part and (words := _computed_as_zero_or_one(source, specialization, known)):
+        return ("SL104",), f"; {words}"
     where = by_whom(specialization)
     if specializer(specialization) == "SL201" and (ends := _how_it_branches(source, specialization, known, entry, call)):
         return ("SL204",), f"; {where} branches on it{ends}"
     words = f"{where} specialized on {specialization.value}" if is_of_zero_or_one(source, known) else f"{where} needs the exact value"
     return (specializer(specialization),), f"; {words}"
+
+
+def _computed_as_zero_or_one(source: str, item: Specialization, known: CompileFacts) -> str:
+    """That a size which is computed from this one is 0 or 1, as the last part of ``x.split(16)`` for a size of 33, with the line that
+    asked for it; "" where that is not what pinned it. A symbol that has to equal a pinned one goes with that.
+    """
+    others = (other for other in known.compile.specializations if other.value == item.value)
+    pin = item if item.reason != _EQUAL_TO_PINNED else next((other for other in others if other.reason != item.reason), item)
+    value = integer(pin.value)
+    if value is None:
+        return ""
+    for guard in known.compile.other_records.get(GuardAdded, ()):
+        found = _EQUALS_ZERO_OR_ONE.fullmatch(guard.expression)
+        if found and found["of"] != pin.symbol and parse(f"{found['of']} == {found['number']}").holds_for_one(pin.symbol, value):
+            size = display_text(re.sub(rf"\b{pin.symbol}\b", pin.sources[0] if pin.sources else source, found["of"]))
+            lines = [frame for frame in reversed(guard.user_stack.frames) if not is_library(frame.file)]
+            line = next((frame for frame in lines if _SPLITS.search(frame.code)), lines[0] if lines else None)
+            at = f" at {line.file.rsplit('/', 1)[-1]}:{line.line}" if line else ""
+            code = f" ({beginning(line.code.strip(), _SHOWN_CODE)})" if line and line.code else ""
+            return f"a size that is computed from it{at}{code} is {found['number']}: {size}; PyTorch always specializes on sizes 0 and 1"
+    return ""
 
 
 def _how_it_branches(source: str, item: Specialization, known: CompileFacts, entry: CompileFacts, call: CompileFacts) -> str:

@@ -45,6 +45,7 @@ OR_UNBACKED = "; torch._dynamo.decorators.mark_unbacked avoids that graph, but o
 # Of a value that was on the stack where a graph break ended the code before.
 NO_BREAK = "remove the graph break that makes this value an input"
 _ALL_DYNAMIC = "pass dynamic=True to torch.compile: this size of a tensor that is nested or sparse cannot be marked"
+_PART_OF_ONE = f"pad, or make parts of another size, so that none has a size of 0 or 1; or {ACCEPT}"
 _OWN_GRAPH = "accept one graph for each: PyTorch always specializes on sizes 0 and 1"
 OWN_SYMBOLS = "set torch.fx.experimental._config.use_duck_shape = False"
 
@@ -76,6 +77,8 @@ def size(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
         remedy = f"{_WARM_UP}; otherwise {unbacked(item.source)}"
     elif "SL201" in codes_of_pin and (instead := rewriting_of_pin(f"{item.source}.size()[{dim}]", entry, call)):
         return Classification((*codes, *codes_of_pin), sentence + words, True, Verdict.CODE, instead)
+    elif "SL104" in codes_of_pin:
+        remedy = _PART_OF_ONE
     elif "SL202" in codes_of_pin:
         remedy = remedy_of_library_pin(f"{item.source}.size()[{dim}]", entry, call) or remedy
     tensor = call.input(item.source)
