@@ -47,8 +47,9 @@ Visit = Callable[..., "Page"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = __file__.removesuffix(Path(__file__).name)
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(here):
             item.add_marker(pytest.mark.browser)
 
 

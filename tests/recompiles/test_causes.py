@@ -531,6 +531,29 @@ def test_a_loop_needs_a_number_whatever_else_has_it() -> None:
     assert last_recompile(made).verdict is not Verdict.MARKING
 
 
+@pytest.mark.parametrize(("size", "code"), [(33, "SL104"), (34, "SL202")])
+def test_the_last_part_of_a_size_may_be_one(size: int, code: str) -> None:
+    """``x.split(16)`` of 33 rows: PyTorch asks whether the last part has one row, below a layer that gets it."""
+    lines = [
+        {"filename": 0, "line": 8, "name": "f", "loc": "parts = [self.layer(part) for part in x.split(16)]"},
+        {"filename": "/opt/lib/python3.11/site-packages/torch/nn/modules/linear.py", "line": 134, "name": "forward", "loc": "F.linear(x)"},
+    ]
+    pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": str(size), "user_stack": lines}
+    other = {"symbol": "s78", "sources": ["L['y'].size()[0]"], "value": str(size), "user_stack": lines, "reason": "find"}
+    symbols = (("s77", str(size), "L['x'].size()[0]"), ("s78", str(size), "L['y'].size()[0]"))
+    first = compiled("0/0", tensor(size, 8), tensor(size, 8, source="L['y']"), symbols=symbols, specializations=(pinned, other))
+    asked = record("guard_added_fast", {"expr": "Eq(s77 - 32, 1)", "user_stack": lines, "stack": []}, id="0/0")
+    end = first.rindex(b"\nV") + 1
+    made = trace(first[:end] + asked + first[end:], compiled("0/1", tensor(25, 8), tensor(25, 8, source="L['y']")))
+    recompile = last_recompile(made)
+    assert {cause.codes for cause in recompile.causes} == {("SL101", code)}
+    assert recompile.verdict is Verdict.JUSTIFIED
+    if code == "SL104":
+        assert all("is computed from it at model.py:8 (parts = " in cause.sentence for cause in recompile.causes)
+        assert all("is 1: x.size()[0] - 32; PyTorch always specializes" in cause.sentence for cause in recompile.causes)
+        assert recompile.causes[0].own_remedy.startswith("pad, or make parts of another size")
+
+
 @pytest.mark.parametrize(("other", "expected"), [(1, ["SL101", "SL102"]), (4, ["SL101"])], ids=["by itself", "always equal"])
 def test_an_int_that_had_the_number_of_a_size_by_chance_changed_by_itself(other: int, expected: list[str]) -> None:
     """As another entry shows, in which the same line pinned it to a number that the size did not have."""
