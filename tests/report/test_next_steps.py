@@ -690,7 +690,8 @@ def test_in_a_loop_a_function_that_is_not_compiled_breaks_the_graph_too() -> Non
     (failure,) = [item for item in report.findings if item.rule.code == "SL403"]
     assert (
         failure.own_remedy
-        == "rewrite the line where Dynamo stops, or wrap the whole loop around it in a function with torch.compiler.disable"
+        == "rewrite the line where Dynamo stops, or, without fullgraph=True, wrap the whole loop around it in a function with "
+        "torch.compiler.disable"
     )
 
 

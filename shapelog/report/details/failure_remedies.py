@@ -112,7 +112,7 @@ _PLAIN_AUTOGRAD = (
 )
 # Where Dynamo stops in the graph of a backward pass, which no line of a user is in.
 OF_CAPTURED_GRAPH = "run this backward pass without compiled autograd: the line is of the graph that it made, not of your code"
-_LEAVE_OUT = "rewrite the line where Dynamo stops, or wrap it in a function with torch.compiler.disable"
+_LEAVE_OUT = "rewrite the line where Dynamo stops, or, without fullgraph=True, wrap it in a function with torch.compiler.disable"
 # Of an operator such as ``cond``, which needs the whole graph of each function that it takes; until torch 2.8, what breaks one may be in
 # another exception alone.
 _IN_ONE_GRAPH = (
@@ -126,7 +126,10 @@ _LOOK_ABOVE = (
 # A break that somebody wants there; the hint that goes with it is not in a text that is cut off.
 _LEFT_OUT_ON_PURPOSE = re.compile(r"Skip (?:calling|inlining) `torch\.compiler\.disable\(\)`d function")
 _ALLOW_BREAK = "compile without fullgraph=True, or remove torch.compiler.disable from the function that is called"
-_LEAVE_OUT_LOOP = "rewrite the line where Dynamo stops, or wrap the whole loop around it in a function with torch.compiler.disable"
+_LEAVE_OUT_LOOP = (
+    "rewrite the line where Dynamo stops, or, without fullgraph=True, wrap the whole loop around it in a function with "
+    "torch.compiler.disable"
+)
 _OTHER_BACKEND = (
     'this is an error in the compiler: update PyTorch, compile this code with backend="{}", or wrap it in torch.compiler.disable'
 )
@@ -169,6 +172,8 @@ _OTHER_TRITON = (
     "update PyTorch and Triton; if the line casts to or from a type that this GPU lacks, such as fp8, use another dtype; or compile "
     'this code with backend="aot_eager", or wrap it in torch.compiler.disable'
 )
+_LACKS_DTYPE = re.compile(r"\b(fp8e\w{1,10}|float8_\w{1,20}) (?:data type is )?not supported (?:on|in) ")
+_OTHER_DTYPE = "this GPU has no {}: use a dtype that it has, such as bfloat16, for these weights or values, or leave this code uncompiled"
 _BY_COMPILER = (
     "look at what {} printed above this error, or run its command: most often a header is missing, such as Python.h of Python's "
     "development package, or libcuda.so of the GPU's driver"
@@ -297,6 +302,7 @@ def own_remedy(
     """
     return (
         (_left_out(compile, message) if is_text else "")
+        or _about_dtype(compile, message)
         or _what_to_do(message, compile.metrics.fail_reason, contradicts_mark)
         or _about_exceptions(compile)
         or (_keep_constant(compile, earlier, line) if earlier is not None else "")
@@ -397,6 +403,12 @@ def _by_words(message: CompilerMessage, reason: str) -> str:
     if _STRICT_CACHE.search(message.title):
         return _CACHED.format(remedy=remedy_of_reason(reason) or _MAKE_CACHEABLE)
     return _MORE_OF_TEXT if message.title.endswith(LOST_EXCEPTION) else ""
+
+
+def _about_dtype(compile: Compile, message: CompilerMessage) -> str:
+    """About a type of float8 that the GPU lacks, as the error or one of those below it has it."""
+    found = _LACKS_DTYPE.search(" ".join((message.title, *(item.message for item in compile.exceptions))))
+    return _OTHER_DTYPE.format(found[1]) if found else ""
 
 
 def _about_exceptions(compile: Compile) -> str:

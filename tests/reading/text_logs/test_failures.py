@@ -791,7 +791,7 @@ def test_what_to_do_about_another_error_of_code_without_a_name_is_there_too(tmp_
     other = "torch._dynamo.exc.InternalTorchDynamoError: 'SymNodeVariable' object has no attribute 'value'"
     (alert,) = collect_alerts(report_of(f"FAILED a.py::a - {first}\nFAILED a.py::b - {other}\n", tmp_path), Repository()).alerts
     assert [text.partition(":")[0] for text in alert.helps] == [
-        "rewrite the line where Dynamo stops, or wrap it in a function with torch.compiler.disable",
+        "rewrite the line where Dynamo stops, or, without fullgraph=True, wrap it in a function with torch.compiler.disable",
         "the others",
     ]
 
