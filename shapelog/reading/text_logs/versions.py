@@ -58,8 +58,8 @@ _IN_TEXT = (
 # What ``torch.utils.collect_env``, pip and the environment commands of other libraries print, which people paste with their logs. In a
 # sentence, only a copy of ``torch.__version__`` has what it was built for behind it.
 _STATED = re.compile(
-    r"\s*(?:[-*+] )?(?:\[(?:pip3?|conda)\] )?[*_]{0,2}"
-    r"(?:(?:[Pp]y)?[Tt]orch version *(?:\(GPU\?\))?[*_]{0,2} *: *|torch(?:==| +))2\.(\d{1,2})\.\d"
+    r"\s*(?:(?:[-*+]|#{1,6}) )?(?:\[(?:pip3?|conda)\] )?[*_]{0,2}"
+    r"(?:(?:[Pp]y)?[Tt]orch [Vv]ersion *(?:\(GPU\?\))?[*_]{0,2} *[:=] *|torch(?:==| +))2\.(\d{1,2})\.\d"
     r"|.{0,80}\b(?:[Pp]y)?[Tt]orch[ :=*`]{1,5}2\.(?P<built>\d{1,2})\.\d{1,3}\+(?:cu|cpu|rocm|xpu)(?!.{0,200}\W2\.\d{1,2}\.\d)"
 )
 

@@ -73,6 +73,8 @@ def test_a_tree_of_guards_has_signs_of_its_version() -> None:
         "torch==2.1.1",
         "- PyTorch version (GPU?): 2.1.1+cu121 (True)",
         "* **PyTorch version**: 2.1.1",
+        "## Pytorch Version: 2.1.1",
+        "Pytorch Version=2.1.1+cu121",
         "torch version: 2.1.1",
         "**Versions**: PyTorch 2.1.1+cu130, TRL 1.5.1, Transformers 5.3.0",
         "I am on Ubuntu 24.04 with torch==2.1.1+cpu",
