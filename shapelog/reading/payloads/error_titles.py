@@ -68,6 +68,11 @@ _CPP_ERROR = re.compile(r"\bld: (?:cannot find |library )\S.*|\b(?:fatal )?error
 METAL_STOPPED = "Metal cannot compile a kernel"
 _OF_METAL = re.compile(r"(?P<before>.*?)SyntaxError: failed to compile(?: #? ?include <.*)?")
 _METAL_ERROR = re.compile(r"(?:.* )?with program_source:\d{1,9}:\d{1,9}: (?:fatal )?error: (.*)")
+# ``assert_size_stride`` in ``torch/csrc/dynamo/guards.cpp``: what a tensor has, and what the code expects.
+_OTHER_LAYOUT = re.compile(
+    r"expected size (?P<size>\d{1,18})==(?P<of_size>\d{1,18}), stride (?P<stride>\d{1,18})==(?P<of_stride>\d{1,18}) at dim=(?P<dim>\d{1,3})"
+)
+_OF_OPERATOR, _MOST_DIMS = re.compile(r"Error in op: ([\w.:]{1,200})"), 20
 OUTSIDE_OF_RANGE = " outside of the range"
 _OUTSIDE = re.compile(r"(\d{1,18}) not in range \[(-?\d{1,18}), (\w{1,18})\]")
 DATA_DEPENDENT = "data-dependent expression"
@@ -125,6 +130,8 @@ def title_of(lines: list[str]) -> str:
         return f"{lines[0].split('!')[0]}: {lines[1].removeprefix('- ')}"
     if kernel := _uncompiled_kernel(lines) or _uncompiled_source(lines) or _uncompiled_metal(lines):
         return kernel
+    if other_layout := _other_layout(lines):
+        return other_layout
     if lines[0].endswith("raised:") and len(lines) > 1:
         asked = _ASKED.search(lines[1])
         raised = f"{lines[1][: asked.start()]}{_asked(lines[1])}" if asked else lines[1]
@@ -203,6 +210,22 @@ def _uncompiled_metal(lines: list[str]) -> str:
         return ""
     before = " ".join((*lines[: lines.index(heading.string)], heading["before"].strip())) if heading else ""
     return f"{before} {METAL_STOPPED}{f': {error}' if error else ''}".strip()
+
+
+def _other_layout(lines: list[str]) -> str:
+    """What a tensor has in place of what the code was compiled for, dim by dim, and of which operator it is; "" for any other message."""
+    found = list(_OTHER_LAYOUT.finditer(" ".join(lines[:_MOST_DIMS])))
+    if not found or found[0].start() > 0:
+        return ""
+    operator = next((named[1] for line in lines if (named := _OF_OPERATOR.match(line))), "")
+    parts = [
+        f"a {what} of {item[what]} and not {item[f'of_{what}']} in dim {item['dim']}"
+        for item in found
+        for what in ("size", "stride")
+        if item[what] != item[f"of_{what}"]
+    ]
+    whose = f"what {operator.removeprefix('torch.ops.').removesuffix('.default')} returned has" if operator else "a tensor has"
+    return f"{whose} {' and '.join(dict.fromkeys(parts))}" if parts else ""
 
 
 def _asked(line: str) -> str:

@@ -74,6 +74,10 @@ _OF_ERROR = (
         "make this tensor an argument, a parameter or a buffer: Dynamo has not seen where it comes from",
     ),
     (
+        r"(?s)expected size \d{1,18}==\d{1,18}, stride \d{1,18}==.{1,4000}\bError in op: torch\.ops\.(?!aten\b|prims\b)",
+        "correct the fake implementation of this operator, or the operator: torch.library.opcheck compares what the two return",
+    ),
+    (
         r"expected size \d{1,18}==\d{1,18}, stride \d{1,18}==\d{1,18}",
         "a tensor has other sizes or strides than the code was compiled for: check the fake implementation of a custom operator with "
         "torch.library.opcheck; without one, report this bug to PyTorch",
