@@ -67,9 +67,13 @@ _LONGEST_CONTEXT, _LONGEST_CODE = 2000, 500
 # A function that is no Python code, as torch 2.2 to 2.7 name it, with advice for each kind that it may be.
 UNSUPPORTED_BUILTIN = re.compile(
     r"(?:Graph break due to unsupported (?:Python )?builtin|Dynamo does not know how to trace the builtin) "
-    r"`?(?P<name>(?:<[^<>\n`]{1,40}>)?[^\s`]*[^\s`.])[.`]*(?:\s|$)"
+    r"`?(?P<name>(?:<[^<>\n`]{1,40}>)?[^\s`]*[^\s`.])[.`]*(?:\s|$|(?=This function is))"
 )
 # The same of the function that breaks the graph, until torch 2.5, in 2.0 in another file; from 2.8 on with this hint.
+# What pybind11 has in the place of a class that its functions do not have.
+_RECORD_OF_PYBIND = re.compile(r"\bpybind11_detail_function_record_\w*\.")
+# Where a text has none of the advice for a function of an extension.
+_AS_OPERATOR = "Make a custom operator of this function of a C++ extension (torch.library.custom_op), with a fake implementation."
 _ON_PURPOSE = re.compile(r"(?:call_function|skip function) graph_break in (?:file|skip_files) \S*_dynamo[/\\](?:decorators|__init__)\.py")
 # ``_disable_dynamo_if_unsupported`` and ``step`` of an optimizer (torch/optim/optimizer.py) break it, so that it has a graph of its own.
 _OWN_BREAK = re.compile(r"\bgraph_break\b")
@@ -308,7 +312,8 @@ def _one_break(text: str) -> CompilerMessage:
         name = builtin["name"]
         unfit = _OF_PYTHON if any(maker in name for maker in _EXTENSION_TYPES) else None
         advice = (hint.strip() for hint in _CONDITIONAL.findall(text, builtin.end()) if unfit is None or not hint.startswith(unfit))
-        return CompilerMessage(f"Unsupported builtin {name}", hints=tuple(hint.replace(_NEXT_CASE, "") for hint in advice))
+        hints = tuple(hint.replace(_NEXT_CASE, "") for hint in advice)
+        return CompilerMessage(f"Unsupported builtin {_RECORD_OF_PYBIND.sub('', name)}", hints=hints or ((_AS_OPERATOR,) if unfit else ()))
     title, parts = _title_and_fields(text)
     by_name: dict[str, list[str]] = {}
     for name, lines in parts:

@@ -115,6 +115,11 @@ _OF_ERROR = (
         r"is not defined for option 'gpu-name'|Unsupported gpu architecture '",
         "update Triton and the CUDA toolkit, whose ptxas or nvcc is older than this GPU, or name a newer ptxas in TRITON_PTXAS_PATH",
     ),
+    (
+        r"\bPassManager::run failed",
+        "change the version of Triton, whose own compiler fails (on Windows, that of the package triton-windows), or compile this code with "
+        'backend="aot_eager"',
+    ),
     (r"\bunsupported operator: ", "give the operator a fake implementation, with torch.library.register_fake"),
     (r"Must call `torch\._dynamo\.reset\(\)`", "call torch._dynamo.reset() before the same code is compiled with another backend"),
     (

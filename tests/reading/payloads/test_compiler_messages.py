@@ -273,6 +273,15 @@ def test_a_break_needs_no_line_above_its_reason(heading: str) -> None:
     assert compiler_message(f"{heading}Reason: Unsupported: {why}").title == "Unsupported builtin flash.PyCapsule.fwd"
 
 
+def test_a_function_of_an_extension_is_known_by_what_pybind_calls_it() -> None:
+    """A page has taken away the blank in front of the sentence, and the advice."""
+    name = "ops.pybind11_detail_function_record_v1_system_libstdcpp_gxx_abi_1xxx_use_cxx11_abi_1.quantize"
+    found = compiler_message(f"Dynamo does not know how to trace the builtin `{name}.`This function is either a Python builtin or another.")
+    assert found.title == "Unsupported builtin ops.quantize"
+    (hint,) = found.hints
+    assert hint.startswith("Make a custom operator of this function")
+
+
 @pytest.mark.parametrize(
     ("name", "hints"),
     [
