@@ -117,7 +117,7 @@ _OF_ERROR = (
     ),
     (
         r"\bPassManager::run failed",
-        "change the version of Triton, whose own compiler fails (on Windows, that of the package triton-windows), or compile this code with "
+        "change the version of Triton (on Windows, of triton-windows), whose own compiler fails here, or compile this code with "
         'backend="aot_eager"',
     ),
     (r"\bunsupported operator: ", "give the operator a fake implementation, with torch.library.register_fake"),
