@@ -135,6 +135,8 @@ _OTHER_BACKEND = (
 )
 # A size, as the compiler names it in an error.
 _SYMBOL = re.compile(r"\bs\d{1,9}\b")
+# The same among the arguments of the operator that Inductor stopped at, ``args[1]: s0 >= 1043``.
+_SYMBOL_IN_ARGUMENT = re.compile(r"^\s*args\[\d{1,3}\]: (?!TensorBox)[^\n]{0,200}?\bs\d{1,9}\b", re.M)
 _WITHOUT_SYMBOL = (
     "this is an error in the compiler, with a size that is symbolic: update PyTorch, compile this code with dynamic=False (one graph per "
     "size), or wrap it in torch.compiler.disable"
@@ -452,7 +454,7 @@ def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | Non
         return _SET.format(named)
     if found == THE_BACKEND and (raising := _NAMED.search(message.title)):
         return _WHOLE_GRAPH if raising[1] == _OF_DDP else _OF_NAMED_BACKEND.format(raising[1])
-    if _SYMBOL.search(message.title):
+    if _SYMBOL.search(message.title) or _SYMBOL_IN_ARGUMENT.search(compile.metrics.fail_reason):
         return _WITHOUT_SYMBOL
     return _OTHER_BACKEND.format("eager" if is_in_aot else "aot_eager")
 

@@ -1309,6 +1309,17 @@ def test_a_violation_that_a_sentence_quotes_names_its_dim(mark: str, tmp_path: P
     assert found.sentence.endswith(": dim 1 of x cannot be dynamic in the way it is marked or declared")
 
 
+@pytest.mark.parametrize(("argument", "is_symbolic"), [("s0 >= 1043", True), ("TensorBox(StorageBox(x[s0]))", False), ("1043", False)])
+def test_a_symbol_among_the_arguments_of_an_operator_may_be_why_it_fails(argument: str, is_symbolic: bool, tmp_path: Path) -> None:
+    text = (
+        "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n"
+        "LoweringException: AttributeError: 'GreaterThan' object has no attribute 'get_size'\n"
+        f"  target: aten.full.default\n  args[0]: [1]\n  args[1]: {argument}\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert ("compile this code with dynamic=False" in found.remedy) is is_symbolic
+
+
 def test_a_size_that_only_the_heading_of_a_violation_names_is_named(tmp_path: Path) -> None:
     text = (
         "ConstraintViolationError: Constraints violated (L['embeds'].size()[0], L['positions'].size()[0])\n"
