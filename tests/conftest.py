@@ -19,13 +19,20 @@ GOLDEN = Path(__file__).parent / "golden"
 Golden = Callable[[str, bytes], None]
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
+# The recorded traces that only slow tests are run with.
+OTHERS = frozenset(name for number, name in enumerate(RECORDED) if number % 6)
 # A busy machine is no fault of what is tested.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 
-def pytest_configure() -> None:
-    """Interrupts reach the programs that tests start also where the tests run in the background of a shell, which ignores them."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Interrupts reach the programs that tests start also where the tests run in the background of a shell, which ignores them.
+
+    Without the slow tests, those for most recorded traces are not collected at all.
+    """
+    if "not slow" in config.option.markexpr:
+        RECORDED[:] = [name for name in RECORDED if name not in OTHERS]
     for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
@@ -38,10 +45,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What is tested with every recorded trace is tested with each sixth one; with all of them among the slow tests."""
-    others = {name for number, name in enumerate(RECORDED) if number % 6}
     for item in items:
         values = item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
-        if any(isinstance(value, str) and value in others for value in values):
+        if any(isinstance(value, str) and value in OTHERS for value in values):
             item.add_marker(pytest.mark.slow)
 
 

@@ -1320,6 +1320,21 @@ def test_a_symbol_among_the_arguments_of_an_operator_may_be_why_it_fails(argumen
     assert ("compile this code with dynamic=False" in found.remedy) is is_symbolic
 
 
+@pytest.mark.parametrize("end", ["", "RuntimeError: other\n"])
+def test_of_a_chain_that_a_text_cuts_the_exception_that_is_there_is_the_error(end: str, tmp_path: Path) -> None:
+    """That one was raised outside of the compiler, such as by Triton."""
+    text = (
+        'Traceback (most recent call last):\n  File "/srv/triton/language/semantic.py", line 759, in cast\n    assert allowed\n'
+        "AssertionError: fp8e4nv data type is not supported on CUDA arch < 89\n\n"
+        "The above exception was the direct cause of the following exception:\n\n"
+        'Traceback (most recent call last):\n  File "/srv/torch/_dynamo/output_graph.py", line 1446, in _call_user_compiler\n'
+        f"    compiled_fn = compiler_fn(gm, self.example_inputs())\n{end}"
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.endswith(": other" if end else ": fp8e4nv data type is not supported on CUDA arch < 89")
+    assert found.remedy.startswith("this GPU has no fp8e4nv: use a dtype that it has")
+
+
 def test_a_size_that_only_the_heading_of_a_violation_names_is_named(tmp_path: Path) -> None:
     text = (
         "ConstraintViolationError: Constraints violated (L['embeds'].size()[0], L['positions'].size()[0])\n"

@@ -118,11 +118,18 @@ def nameless_failure(text: str, is_logged: bool) -> FailureText | None:
         return FailureText(ANY_TYPE, _printed_above(text) or LOST_EXCEPTION, compiled_code(text), text)
     if _ENDS_WITH_NOTE.search(text) and (caller := innermost_code(text.split("\n"), is_torch)).name:
         return FailureText(ANY_TYPE, LOST_EXCEPTION, UNKNOWN_CODE, f"{USER_STACK}\n{text}", caller)
-    if not is_logged and cuda_graph_message(text) is None and (own := _of_any_class(text)):
+    if not is_logged and cuda_graph_message(text) is None and (own := _of_any_class(text) or _cause_of_cut(text)):
         return own
     is_cut = not other and _CUT_STACK.match(text) is not None and _OF_COMPILER.search(text) is not None
     is_rest = is_cut or _STACK_LINE.match(text) or CHAINS.match(text)
     return FailureText(ANY_TYPE, other or LOST_EXCEPTION, UNKNOWN_CODE, text) if is_logged and is_rest else None
+
+
+def _cause_of_cut(text: str) -> FailureText | None:
+    """The failure whose last exception a text cuts off, and that another one caused, which is there; None where no compiler raised it."""
+    last = re.split(rf"^{CHAINS.pattern}", text, flags=re.M)[-1]
+    known = exception_chain(text) if last != text and _OF_COMPILER.search(last) else ()
+    return FailureText(known[-1].type, known[-1].message, compiled_code(text), text) if known and not exception_chain(last) else None
 
 
 def warned_failure(text: str) -> FailureText | None:
