@@ -152,6 +152,8 @@ _CHECKS = re.compile(
     r"^To fix the error, insert one of the following checks before this call:[ \t]*\n((?:[ \t]+\d+\. [^\n]+(?:\n|$))+)", re.M
 )
 _NUMBERED = re.compile(r"^\s+\d+\. (.*\S)", re.M)
+# A fix that a text cuts within its parentheses.
+_IS_CUT = re.compile(r"\([^()]*$")
 _SUGGESTED_FIXES = re.compile(r"^Suggested fixes:[ \t]*\n((?:[ \t]+\S[^\n]*(?:\n|$))+)", re.M)
 # How a line begins that raises an error.
 _RAISING = ("raise ", "raise(", "assert ", "assert(")
@@ -232,8 +234,10 @@ def compiler_message(text: str) -> CompilerMessage:
     hints = dict.fromkeys((*first.hints, *(hint for other in others for hint in other.hints)))
     if text.lstrip().startswith(VIOLATED):
         first = first._replace(title=violated(text) or first.title)
-        if fixes := _SUGGESTED_FIXES.search(text):
-            return first._replace(hints=(f"Suggested fixes: {'; '.join(map(str.strip, fixes[1].strip().split(chr(10))))}",), stack=stack)
+        fixes = _SUGGESTED_FIXES.search(text)
+        whole = [line for part in (fixes[1].split("\n") if fixes else ()) if (line := part.strip()) and not _IS_CUT.search(line)]
+        if whole:
+            return first._replace(hints=(f"Suggested fixes: {'; '.join(whole)}",), stack=stack)
     if checks := _CHECKS.search(text):
         return first._replace(
             hints=(f"Before this line, call {' or '.join(_NUMBERED.findall(checks[1]))}, whichever always holds",), stack=stack

@@ -273,6 +273,15 @@ def test_a_break_needs_no_line_above_its_reason(heading: str) -> None:
     assert compiler_message(f"{heading}Reason: Unsupported: {why}").title == "Unsupported builtin flash.PyCapsule.fwd"
 
 
+@pytest.mark.parametrize("fix", ["_n = Dim('_n', max=64)", "_n = Dim('_n"])
+def test_a_suggested_fix_that_a_text_cuts_is_none(fix: str) -> None:
+    condition = (
+        "  - Not all values of n = L['x'].size()[1] in the specified range n <= 1024 satisfy the generated guard L['x'].size()[1] <= 64."
+    )
+    found = compiler_message(f"Constraints violated (n)!\n{condition}\n\nSuggested fixes:\n  {fix}")
+    assert (f"Suggested fixes: {fix}" in found.hints) is fix.endswith(")")
+
+
 def test_a_function_of_an_extension_is_known_by_what_pybind_calls_it() -> None:
     """A page has taken away the blank in front of the sentence, and the advice."""
     name = "ops.pybind11_detail_function_record_v1_system_libstdcpp_gxx_abi_1xxx_use_cxx11_abi_1.quantize"

@@ -678,7 +678,7 @@ def test_the_parts_of_a_message_that_is_indented_as_a_whole_are_read(tmp_path: P
         ("AssertionError: libcuda.so cannot found!", "let the linker find libcuda.so"),
         ("OSError: [Errno 28] No space left on device", "this is an error of the disk"),
         ("OSError: [Errno 5] Input/output error", "this is an error of the disk"),
-        ("RuntimeError: PassManager::run failed", "this is an error in the compiler: update PyTorch"),
+        ("RuntimeError: PassManager::run failed", "change the version of Triton"),
         ("CantSplit: 4*s77 // 2", "this is an error in the compiler, with a size that is symbolic"),
     ],
 )
