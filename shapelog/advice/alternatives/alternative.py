@@ -1,10 +1,9 @@
 """What an alternative is, and what it is chosen from."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from shapelog.advice.marks import Mark
 from shapelog.advice.remaining_recompiles import Remaining
 from shapelog.advice.replay import Marks
 from shapelog.display import in_notebook
@@ -57,14 +56,14 @@ class AdviceContext(NamedTuple):
         return [(item, cause) for item, cause in self.causes if code in cause.codes]
 
 
-def is_compared(frame: Frame, mark: Mark) -> bool:
-    """Whether code compares a size with a number or another size, at which it may fail where the size is unbacked.
+def compared_sizes(frames: Iterable[Frame]) -> frozenset[str]:
+    """The sizes that code compares with a number or another size, at which it may fail where the size is unbacked, as guards spell them.
 
     Of equations, many operators check them at run time instead, and others fail, such as attention (torch 2.13).
     """
-    place = mark.place.canonical
-    shapes = (shape for compile in frame.entries if compile.guards for shape in compile.guards.shapes if place in shape.parsed.names)
-    return any(shape.is_of_code and not (shape.is_usual or _OF_LAYOUT.search(shape.expression)) for shape in shapes)
+    guards = (compile.guards for frame in frames for compile in frame.entries)
+    shapes = (shape for tree in guards if tree for shape in tree.shapes if shape.is_of_code and not shape.is_usual)
+    return frozenset(name for shape in shapes if not _OF_LAYOUT.search(shape.expression) for name in shape.parsed.names)
 
 
 def specialized(compile: Compile) -> set[Source]:

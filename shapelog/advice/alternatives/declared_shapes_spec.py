@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, callee, is_argument, is_compared
+from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, callee, compared_sizes, is_argument
 from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark
 from shapelog.grouping import grouped
@@ -36,7 +36,7 @@ def shapes_spec(context: AdviceContext) -> Iterator[Alternative]:
         mine = [mark for item in first.inputs for mark in marks.get(item.source, ())] if first else []
         if not first or not mine or frame.name.startswith("torch_dynamo_resume") or any(not is_argument(mark.source) for mark in mine):
             continue
-        if any(is_compared(frame, mark) for mark in mine):
+        if not compared_sizes([frame]).isdisjoint(mark.place.canonical for mark in mine):
             continue
         if not _of_other_tensors(frame).isdisjoint(mark.source for mark in mine):
             continue

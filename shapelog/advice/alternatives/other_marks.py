@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterator, Sequence
 from itertools import count
 
-from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, is_argument, is_compared, specialized
+from shapelog.advice.alternatives.alternative import AdviceContext, Alternative, compared_sizes, is_argument, specialized
 from shapelog.advice.dynamism.equal_sizes import equal_sizes
 from shapelog.advice.mark_dynamic_code import expression
 from shapelog.advice.marks import Mark, entries, pattern
@@ -37,8 +37,8 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
     found |= {mark: item.frame for item, _ in context.with_code("SL104") for mark in _equal_to(item, found)}
     found = {mark: frame for mark, frame in found.items() if not mark.source.is_registered}
     # The setting is for all code with an input of that name.
-    frames = context.explained.trace.frames
-    comparing = {frame for mark, frame in found.items() if any(is_compared(other, mark) for other in frames)}
+    compared = compared_sizes(context.explained.trace.frames)
+    comparing = {frame for mark, frame in found.items() if mark.place.canonical in compared}
     found = {mark: frame for mark, frame in found.items() if frame not in comparing}
     if not found or not context.version.at_least(6):
         return
