@@ -41,7 +41,7 @@ def shown() -> Iterator[Shown]:
 def lines(text: str) -> list[str]:
     """Without what is another each time: times, the names of traces, and so the order of what took long, and where lines are broken."""
     text = re.sub(
-        r"(?:up to |at least )?(?:\d+\.\d+–)?\d+\.\d+ s\b|(?m:^  \d+\. )",
+        r"(?:up to |at least |about )?(?:\d+\.\d+–)?\d+(?:\.\d+)? s\b|(?m:^  \d+\. )",
         "N s",
         re.sub(r"dedicated_log_torch_trace_\w+\.log", "TRACE", text),
     )
