@@ -33,6 +33,13 @@ LOW = """
 """
 
 
+def low_contrast_in_the_dark(page: "Page") -> list[str]:
+    """What axe-core finds in the same page in dark colors, once they do not change any more."""
+    page.emulate_media(color_scheme="dark")
+    page.evaluate("document.getAnimations().forEach((animation) => animation.finish())")
+    return violations(page, "color-contrast")
+
+
 def violations(page: "Page", *rules: str) -> list[str]:
     """The violations that axe-core finds in the page as it is now."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
