@@ -269,8 +269,8 @@ def _with_marks(findings: Iterable[Finding], explained: Explanations, remedies: 
     refused = {(frame, found.compile.label): found for frame, found in reversed(forbidding)}  # the first of a label
     for item in findings:
         recompiles = explained.of_frame(item.frame) if item.frame and item.rule.alert_kind is AlertKind.LIMIT else ()
-        removed = [found for found in recompiles if remedies.removes(found)] if item.frame in lifted else []
-        removed = removed if any(found.verdict is Verdict.MARKING for found in removed) else []
+        has_marks = item.frame in lifted and any(found.verdict is Verdict.MARKING for found in recompiles)
+        removed = [found for found in recompiles if remedies.removes(found)] if has_marks else []
         forbidden = refused.get((item.frame, item.compile)) if item.frame else None
         if removed and item.frame:
             text = remedies.of(removed, [cause for found in removed for cause in found.causes]).text

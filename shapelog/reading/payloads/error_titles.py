@@ -219,7 +219,7 @@ def _other_layout(lines: list[str]) -> str:
         return ""
     operator = next((named[1] for line in lines if (named := _OF_OPERATOR.match(line))), "")
     parts = [
-        f"a {what} of {item[what]} and not {item[f'of_{what}']} in dim {item['dim']}"
+        f"{what} {item[what]} instead of {item[f'of_{what}']} in dim {item['dim']}"
         for item in found
         for what in ("size", "stride")
         if item[what] != item[f"of_{what}"]

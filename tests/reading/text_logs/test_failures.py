@@ -2090,8 +2090,8 @@ def test_what_a_kernel_needs_is_whole(text: str, tmp_path: Path) -> None:
 def test_the_tests_in_a_summary_failed_each_with_its_own_error(tmp_path: Path) -> None:
     line = "FAILED tests/test_op.py::test_op[1-a b] - AssertionError: expected size 2==2, stride 64=={} at dim=0\n"
     first, second = failures(line.format(8) + line.format(16), tmp_path)
-    assert first.sentence == "compiled code raised an error when it ran: a tensor has a stride of 64 and not 8 in dim 0"
-    assert second.sentence.endswith("a stride of 64 and not 16 in dim 0")
+    assert first.sentence == "compiled code raised an error when it ran: a tensor has stride 64 instead of 8 in dim 0"
+    assert second.sentence.endswith("stride 64 instead of 16 in dim 0")
 
 
 @pytest.mark.parametrize("begin", ["Unsupported: No such builtin\n", " No such builtin\n"])

@@ -54,14 +54,14 @@ def report_of(text: str, folder: Path) -> Report:
         (
             (MODULE, WRAPPER, RUNS, GENERATED),
             "AssertionError: expected size 16==8, stride 64==64 at dim=0\nUse torch.library.opcheck to test your custom op.",
-            "compiled code raised an error when it ran: a tensor has a size of 16 and not 8 in dim 0",
+            "compiled code raised an error when it ran: a tensor has size 16 instead of 8 in dim 0",
             "torch.library.opcheck",
         ),
         (
             (MODULE, WRAPPER, RUNS, GENERATED),
             "AssertionError: expected size 256==256, stride 2880==3072 at dim=0; expected size 2880==3072, stride 1==1 at dim=1\n"
             "Error in op: torch.ops.vllm.moe_forward.default\nThis error most often comes from a incorrect fake (aka meta) kernel.",
-            "compiled code raised an error when it ran: what vllm.moe_forward returned has a stride of 2880 and not 3072 in dim 0 and",
+            "compiled code raised an error when it ran: what vllm.moe_forward returned has stride 2880 instead of 3072 in dim 0 and",
             "correct the fake implementation of this operator",
         ),
         (
@@ -188,7 +188,7 @@ def test_the_call_that_raised_is_known_by_a_stack_of_ipython(tmp_path: Path) -> 
     [
         (
             "AssertionError: expected size 16==8, stride 1==1 at dim=0",
-            "compiled code raised an error when it ran: a tensor has a size of 16 and not 8 in dim 0",
+            "compiled code raised an error when it ran: a tensor has size 16 instead of 8 in dim 0",
             "opcheck",
         ),
         (
