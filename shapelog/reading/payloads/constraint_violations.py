@@ -76,7 +76,8 @@ def violated(text: str) -> str:
         return f"{enumerated([_dim(name) for name in heading[1].split(', ')])} {OF_UNKNOWN_CONDITION}"
     # What the heading names and no condition is about: somebody left that out.
     sizes = map(_dim, _SIZE_IN_HEADING.findall(heading[1] if (heading := _HEADING.match(text)) else ""))
-    others = [name for name in sizes if clauses and not any(name in clause for clause in clauses)]
+    conditions = "; ".join(clauses)
+    others = [name for name in sizes if clauses and not re.search(rf"{re.escape(name)}(?![\w.\[])", conditions)]
     clauses += [f"{enumerated(others)} {OF_UNKNOWN_CONDITION}"] if others else []
     return "; ".join(dict.fromkeys(clauses))
 

@@ -1335,14 +1335,15 @@ def test_of_a_chain_that_a_text_cuts_the_exception_that_is_there_is_the_error(en
     assert found.remedy.startswith("this GPU has no fp8e4nv: use a dtype that it has")
 
 
-def test_a_size_that_only_the_heading_of_a_violation_names_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["positions", "emb"])
+def test_a_size_that_only_the_heading_of_a_violation_names_is_named(name: str, tmp_path: Path) -> None:
     text = (
-        "ConstraintViolationError: Constraints violated (L['embeds'].size()[0], L['positions'].size()[0])\n"
+        f"ConstraintViolationError: Constraints violated (L['embeds'].size()[0], L['{name}'].size()[0])\n"
         "You marked L['embeds'].size()[0] as dynamic but your code specialized it to be a constant (32768)\n"
     )
     (found,) = report_of(text, tmp_path).findings
     fixed = "dim 0 of embeds is marked as dynamic, but the code fixes it to 32768"
-    assert found.sentence.endswith(f"{fixed}; dim 0 of positions cannot be dynamic in the way it is marked or declared")
+    assert found.sentence.endswith(f"{fixed}; dim 0 of {name} cannot be dynamic in the way it is marked or declared")
 
 
 def test_a_violation_of_another_program_is_none(tmp_path: Path) -> None:
