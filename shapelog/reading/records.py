@@ -276,6 +276,10 @@ def automatic_dynamic(payload: str) -> AutomaticDynamic | None:
     return AutomaticDynamic(source=Source(name), dim=dim, reason=reason, cached=known, new=value, compile_id=cid)
 
 
+# What torch/_dynamo/config.py has for the limits below.
+DEFAULT_LIMIT, DEFAULT_ACCUMULATED_LIMIT = 8, 256
+
+
 class Config(NamedTuple):
     """The settings of torch._dynamo that decide about recompiles; None where the trace does not hold them."""
 

@@ -8,10 +8,10 @@ from shapelog.advice.marks import Mark, mark_at
 from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.properties import VALUE, Kind, size
+from shapelog.reading.records import DEFAULT_LIMIT
 from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import some
 
-_DEFAULT_LIMIT = 8
 # What the stance compares in two calls: arguments, and what dicts among them hold.
 _IN_ARGUMENTS = re.compile(r"^L\['\w+'\](?:\['[^']*'\])*$")
 
@@ -168,7 +168,7 @@ def recompile_limit(context: AdviceContext) -> Iterator[Alternative]:
     """Frames that need more graphs than the limit allows, marks or not. A text has a step about each limit that it names."""
     if context.explained.trace.is_text:
         return
-    config = integer(str(context.explained.trace.config.recompile_limit or "")) or _DEFAULT_LIMIT
+    config = integer(str(context.explained.trace.config.recompile_limit or "")) or DEFAULT_LIMIT
     left = {compile: item for item in context.remaining for compile in item.compiles}
     for frame in context.explained.trace.frames:
         stay = [left[compile] for compile in frame.compiles if compile in left]

@@ -7,8 +7,9 @@ from dataclasses import replace
 from shapelog.model.code_matching import Code
 from shapelog.model.compile import Outcome
 from shapelog.model.frame import UNNAMED_CODE
+from shapelog.reading.records import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT
 from shapelog.report.alerts.alert import Alert
-from shapelog.report.analyses.recompile_limit import DEFAULT_ACCUMULATED_LIMIT, DEFAULT_LIMIT, is_accumulated, lacks_reasons
+from shapelog.report.details.limit_remedies import is_accumulated, lacks_reasons
 from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, StepSources, step_of, subject_of_alerts
 from shapelog.rules import AlertKind
