@@ -35,32 +35,31 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     for frame in trace.frames:
         hit = next((compile for compile in frame.compiles if compile.outcome is Outcome.LIMIT), None)
         entries = _number_of_entries(explained, frame)
+        of_reasons = with_reasons.get(frame.origin, frame) if lacks_reasons(explained, frame) else frame
         if may_be_refused(explained, frame):
             yield _at_default_limit(explained, frame)
         elif hit is not None:
-            of_reasons = with_reasons.get(frame.origin, frame) if lacks_reasons(explained, frame) else frame
             yield _finding_of_hit(explained, frame, hit, of_reasons)
         elif not trace.shows_limit_hits and entries >= limit:
             has = f"{entries} cache entries, which is the limit; this torch version does not record when it is exceeded"
-            yield _finding(explained, _HIT, frame, has)
+            yield _finding(explained, _HIT, frame, of_reasons, has)
         elif limit > 1 and entries + 1 >= limit and frame.origin not in beyond:
             one_more = "one more is allowed, and the recompilation after that will be refused"
             room = "the next recompilation will be refused" if entries == limit else one_more
-            yield _finding(explained, _NEAR, frame, f"{plural(entries, 'cache entry')} (limit {limit}); {room}")
+            yield _finding(explained, _NEAR, frame, of_reasons, f"{plural(entries, 'cache entry')} (limit {limit}); {room}")
 
 
-def _finding(explained: Explanations, rule: Rule, frame: Frame, has: str) -> Finding:
-    """Of code that ``has`` as many entries as the limit allows, or nearly."""
+def _finding(explained: Explanations, rule: Rule, frame: Frame, of_reasons: Frame, has: str) -> Finding:
+    """Of code that ``has`` as many entries as the limit allows, or nearly; ``of_reasons`` is the frame of a rank that has reasons."""
     titles = frame.titles_of(frame.compiles)
-    axes = _varying_axes(explained, frame)
     return Finding(
         rule=rule,
         sentence=f"{names_of(titles)} {'have' if len(titles) > 1 else 'has'} {has}",
         compile=frame.compiles[-1].label,
         place=location_of(frame),
-        details=axes,
+        details=_varying_axes(explained, frame),
         frame=frame,
-        own_remedy=limit_remedy(explained, frame, _main_axes(axes), frame.compiles[-1]),
+        own_remedy=limit_remedy(explained, of_reasons, _main_axes(explained, of_reasons), frame.compiles[-1]),
     )
 
 
@@ -71,8 +70,7 @@ def _finding_of_hit(explained: Explanations, frame: Frame, hit: Compile, of_reas
     counted = f", with {plural(entries, 'cache entry')}" if entries >= hit.id.compile else ""
     at = f" at {hit.shown_label}{counted}" if hit.shown_label else ""
     then = "the call raised an error" if hit.raised_at_limit else _from_then_on(explained.trace)
-    axes = _varying_axes(explained, frame)
-    main = _main_axes(axes if of_reasons is frame else _varying_axes(explained, of_reasons))
+    main = _main_axes(explained, of_reasons)
     reasons = _last_reasons(explained, frame, hit, bool(main))
     reason = "; ".join(reasons)
     last = f"; the last {'reasons' if len(reasons) > 1 else 'reason'}: {reason}" if reason else ""
@@ -86,7 +84,7 @@ def _finding_of_hit(explained: Explanations, frame: Frame, hit: Compile, of_reas
         compile=hit.label,
         place=Location(_file(line.file, frame), line.line) if line else location_of(frame),
         code=line.code if line else "",
-        details=axes,
+        details=_varying_axes(explained, frame),
         frame=frame,
         notes=(*guarded, *limit_notes(explained, frame, hit, of_reasons is frame)),
         own_remedy=limit_remedy(explained, of_reasons, main, hit),
@@ -94,8 +92,8 @@ def _finding_of_hit(explained: Explanations, frame: Frame, hit: Compile, of_reas
     )
 
 
-def _main_axes(axes: tuple[tuple[str, str], ...]) -> str:
-    return ", ".join(axis for axis, _ in axes[:3])
+def _main_axes(explained: Explanations, frame: Frame) -> str:
+    return ", ".join(axis for axis, _ in _varying_axes(explained, frame)[:3])
 
 
 def _from_then_on(trace: Trace) -> str:
@@ -134,7 +132,6 @@ def may_be_refused(explained: Explanations, frame: Frame) -> bool:
 
 def _at_default_limit(explained: Explanations, frame: Frame) -> Finding:
     last = frame.compiles[-1]
-    axes = _varying_axes(explained, frame)
     return Finding(
         rule=_NEAR,
         sentence=(
@@ -143,9 +140,9 @@ def _at_default_limit(explained: Explanations, frame: Frame) -> Finding:
         ),
         compile=last.label,
         place=location_of(frame),
-        details=axes,
+        details=_varying_axes(explained, frame),
         frame=frame,
-        own_remedy=limit_remedy(explained, frame, _main_axes(axes), last),
+        own_remedy=limit_remedy(explained, frame, _main_axes(explained, frame), last),
     )
 
 
