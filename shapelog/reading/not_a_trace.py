@@ -60,6 +60,21 @@ _KINDS = (
         "update Triton, with the PyTorch that belongs to it",
     ),
     (
+        rb"\btype fp8e\w{1,10} not supported in this architecture",
+        "an error of Triton's: this GPU lacks the type of float8 that the error names (fp8e4nv needs an NVIDIA GPU of compute capability "
+        "8.9 or higher); use a dtype that it has, such as bfloat16",
+    ),
+    (
+        rb"(?:ImportError: |failed[^\n]{0,80}: )cannot import name '\w{1,80}' from '(?:torch\._(?:dynamo|inductor|functorch)|triton)\b",
+        "a package imports a part of the compiler that this version of PyTorch or Triton does not have; install versions that belong "
+        "together. If the program goes on, its code is not compiled",
+    ),
+    (
+        rb"torch[\\/]utils[\\/]_sympy[\\/]\w{1,40}\.py:\d{1,6}\][^\n]{0,80}\bfailed while executing \w",
+        "a warning of arithmetic on symbolic sizes that PyTorch left undone; by itself it is no failure. TORCH_LOGS=recompiles shows why a "
+        "function is compiled again",
+    ),
+    (
         rb"CalledProcessError: Command [^\n]{1,2000}[\\/]triton[\\/]",
         "an error of Triton's: the C compiler that it runs at its first use failed; run this command, which prints why, or paste what is "
         "above the error",

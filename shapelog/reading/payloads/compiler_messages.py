@@ -107,6 +107,19 @@ _OF_OPTIMIZERS = re.compile(r"[/\\]torch[/\\]optim[/\\]")
 _CONDITIONAL = re.compile(r"If it is an? [^\n]*?(?=\s+If it is an? |\n|$)")
 _OF_PYTHON, _OF_EXTENSION = "If it is a Python builtin", "If it is a third-party"
 _CALL_OUTSIDE = "Call this function of Python outside the compiled code, and pass what it returns."
+_OUTSIDE = "Call {} outside the compiled code, and pass what it returns."
+# An operator that returns no tensor, such as a function of torch.cuda: ``op: call_function; target: <function get_device_name at ...>``.
+_RETURNS_NO_TENSOR, _TARGET = "torch.* op returned non-Tensor", re.compile(r"<(?:function|built-in \S+) ([\w.]{1,80})>?$")
+_TAKES_LOCK = re.compile(r"\b(?:SemLock|RLock|lock)\.(?:acquire|release|__enter__|__exit__)$")
+_LOCK_OUTSIDE = "Take this lock outside the compiled code, or in a function with torch.compiler.disable."
+# What ``contextlib.contextmanager`` makes of a function, which Dynamo skips until torch 2.6.
+_MADE_BY_CONTEXTLIB = re.compile(
+    r"(?:inline in skipfiles: (?P<inlined>[\w.]{1,200}) \| helper|skip function (?P<skipped>[\w.]{1,200}) in file) \S*contextlib\.py"
+)
+_ENTER_OUTSIDE = "Enter {} outside the compiled code, or update PyTorch, which traces contextlib.contextmanager from 2.7 on."
+# Torch 2.6 and older, whose advice is an older name of torch.cond alone.
+_BRANCH_ON_TENSOR = "Dynamic control flow is not supported"
+_WITHOUT_BRANCH = "Replace the branch on the value of a tensor by torch.where or torch.cond; a check can be made outside the compiled code."
 _NAMED_BUILTIN = re.compile(r"(?:Unsupported builtin |trace the builtin `?)(?P<name>(?:<[^<>\n`]{1,40}>)?[^\s`]*[^\s`.])")
 # What no function of Python's own belongs to.
 _EXTENSION_TYPES = ("PyCapsule", "pybind11_")
@@ -269,6 +282,14 @@ def _fitting(hints: tuple[str, ...], message: CompilerMessage, stack: Sequence[S
         return (_PASS_SIZE,)
     if message.title == _CLASS_STATEMENT:
         return (_DEFINE_OUTSIDE,)
+    if message.title.startswith(_BRANCH_ON_TENSOR):
+        return (_WITHOUT_BRANCH,)
+    if made := _MADE_BY_CONTEXTLIB.search(message.title):
+        return (_ENTER_OUTSIDE.format(made["inlined"] or made["skipped"]),)
+    if message.title.startswith(_RETURNS_NO_TENSOR) and (target := _TARGET.search(message.explanation)):
+        return (_OUTSIDE.format(target[1]),)
+    if _TAKES_LOCK.search(message.title):
+        return (_LOCK_OUTSIDE,)
     if name := _builtin_of_python(message, stack):
         return (_CALL_OUTSIDE, *[hint for hint in hints if name.startswith("<") and hint.startswith(_OF_EXTENSION)])
     return hints

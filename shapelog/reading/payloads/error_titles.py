@@ -57,7 +57,7 @@ VIOLATED = "Constraints violated"
 _UNCAPTURED = re.compile(r"(\w{1,80}) doesn't work unless it is captured completely with torch\.compile\. Got (?=\S)")
 # A program that Inductor or Triton ran, with more arguments than a sentence has room for.
 _COMMAND = re.compile(r"(\bCommand '\['[^'\n]{1,300}',)(?: '[^'\n]*',?){3,}(?:(\]' (?:returned|died)\b)| '[^'\n]*$)")
-TRITON_STOPPED = "Triton cannot compile"
+TRITON_STOPPED, LINE_CUT_OFF = "Triton cannot compile", "because of a line that is cut off here, number"
 _OF_TRITON = re.compile(r"(?:triton\.)?(?:compiler\.)?(?:errors\.)?CompilationError: at (?P<line>\d{1,6}):\d{1,6}:\s*$")
 # The kernel below it; where Inductor gives these no names of their own, all are called the same.
 _KERNEL, _LONGEST_KERNEL = re.compile(r"def (?!triton_\()(\w{1,400})\("), 80
@@ -177,18 +177,20 @@ def _with_next(line: str, lines: list[str]) -> str:
 
 
 def _uncompiled_kernel(lines: list[str]) -> str:
-    """The line of a generated kernel that Triton stopped at, which is the one above the caret; "" for any other error."""
+    """The line of a generated kernel that Triton stopped at, which is the one above the caret; its number alone where a text cuts the
+    message before that. "" for any other error.
+    """
     heading = next(((at, found) for at, line in enumerate(lines[:2]) if (found := _OF_TRITON.search(line))), None)
     if heading is None:
         return ""
     at, found = heading
     caret = next((number for number in range(at + 2, len(lines)) if lines[number] == "^"), 0)
-    if not caret:
-        return ""
-    error = f": {lines[caret + 1]}" if caret + 1 < len(lines) else ""
     before = " ".join((*lines[:at], lines[at][: found.start()].strip())).strip()
-    named = next((name for line in lines[at + 1 : caret] if (name := _KERNEL.match(line))), None)
+    named = next((name for line in lines[at + 1 : caret or None] if (name := _KERNEL.match(line))), None)
     kernel = f"the kernel {cut(named[1], _LONGEST_KERNEL)}" if named else "a kernel"
+    if not caret:
+        return f"{before} {TRITON_STOPPED} {kernel} {LINE_CUT_OFF} {found['line']}".strip()
+    error = f": {lines[caret + 1]}" if caret + 1 < len(lines) else ""
     return f"{before} {TRITON_STOPPED} `{lines[caret - 1]}`, line {found['line']} of {kernel}{error}".strip()
 
 

@@ -53,6 +53,10 @@ _OF_ERROR = (
         "eval() without gradients takes, cannot be compiled",
     ),
     (
+        r"found (?:two different|at least two) devices,? |[Ee]xpected all tensors to be on the same device",
+        "move these tensors to one device before the call: a buffer or a table that was not moved with the model is on the CPU",
+    ),
+    (
         r"(?:unsupported operator|with fake tensors): aten\.",
         "leave this operator of PyTorch out of the compiled code: it cannot be traced",
     ),

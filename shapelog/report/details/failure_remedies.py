@@ -5,7 +5,7 @@ import re
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, LOST_REASON, NO_MESSAGE, CompilerMessage
 from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, MUST_EQUAL, OF_UNKNOWN_CONDITION, REQUIRES, TREATED_APART
-from shapelog.reading.payloads.error_titles import METAL_STOPPED, OUTSIDE_OF_RANGE, TRITON_STOPPED, UNCOMPILED_CPP
+from shapelog.reading.payloads.error_titles import LINE_CUT_OFF, METAL_STOPPED, OUTSIDE_OF_RANGE, TRITON_STOPPED, UNCOMPILED_CPP
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
@@ -170,6 +170,7 @@ _SMALLER_BLOCKS = (
     'flex_attention, pass smaller blocks or fewer stages, kernel_options={"BLOCK_M": 32, "BLOCK_N": 32, "num_stages": 1}; otherwise '
     'update PyTorch and Triton, or compile this code with backend="aot_eager"'
 )
+_MORE_OF_KERNEL = "add the rest of this message, which has the line with a caret below it and why"
 _OTHER_TRITON = (
     "update PyTorch and Triton; if the line casts to or from a type that this GPU lacks, such as fp8, use another dtype; or compile "
     'this code with backend="aot_eager", or wrap it in torch.compiler.disable'
@@ -397,7 +398,7 @@ def _by_words(message: CompilerMessage, reason: str) -> str:
     if _REJECTS_OWN_CALL.match(message.title):
         return _NAMES_GUARD
     if TRITON_STOPPED in message.title:
-        return _OTHER_TRITON
+        return f"{_MORE_OF_KERNEL}; otherwise {_OTHER_TRITON}" if LINE_CUT_OFF in message.title else _OTHER_TRITON
     if _TOO_LARGE.search(reason):
         return _SMALLER_BLOCKS if _OF_TEMPLATE.search(reason) else _SMALLER_KERNEL
     if forbidden := _FORBIDDEN.search(message.title):

@@ -81,6 +81,13 @@ def _has_few_shapes(only: _OnlyReason) -> str:
     return f"a model has parameters of a few shapes, not of {only.graphs}: {_ALL_REASONS} prints what else made the other graphs"
 
 
+def _may_be_needed(only: _OnlyReason) -> str:
+    if only.cause.rule.code != OF_MODULE or only.frame.entries or only.recompile.blocking_rule:
+        return ""
+    words = f"where the code indexes with {only.cause.subject} or compares it, a mark changes nothing"
+    return f"{words}: raise the limit above the number of modules"
+
+
 def _is_static_in_a_late_entry(only: _OnlyReason) -> str:
     if only.cause.rule.code != _INT or not is_known_by_limit(only.frame) or len(only.entries) != 1:
         return ""
@@ -120,4 +127,12 @@ def _is_of_the_oldest(only: _OnlyReason) -> str:
 
 
 # Why the one reason may not be all of it. The first that holds is the note.
-_DOUBTS = (_has_few_values, _has_few_shapes, _is_static_in_a_late_entry, _needs_exact_size, _is_not_markable, _is_of_the_oldest)
+_DOUBTS = (
+    _has_few_values,
+    _has_few_shapes,
+    _may_be_needed,
+    _is_static_in_a_late_entry,
+    _needs_exact_size,
+    _is_not_markable,
+    _is_of_the_oldest,
+)

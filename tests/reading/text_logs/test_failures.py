@@ -1240,7 +1240,7 @@ def test_an_error_of_a_program_is_none(tmp_path: Path) -> None:
 
 
 def test_what_a_message_asks_to_use_behind_a_comma_is_the_help(tmp_path: Path) -> None:
-    text = "torch._dynamo.exc.UserError: Dynamic control flow is not supported at the moment, Please use cond to explicitly capture it\n"
+    text = "torch._dynamo.exc.UserError: This operator is not supported at the moment, Please use cond to explicitly capture it\n"
     (found,) = failures(text, tmp_path)
     assert found.message is not None
     assert found.message.hints == ("Please use cond to explicitly capture it",)
@@ -1454,6 +1454,41 @@ Set TORCH_LOGS="+dynamo" and TORCHDYNAMO_VERBOSE=1 for more information
 def test_a_kernel_without_its_margin_has_the_line_that_triton_stopped_at(front: str, tmp_path: Path) -> None:
     (found,) = failures(front + LOST_MARGIN, tmp_path)
     assert found.sentence.endswith("in the backend inductor: Triton cannot compile `tmp1 = tmp0.to(tl.float32)`, line 3 of a kernel")
+
+
+@pytest.mark.parametrize("first", ["def triton_(in_ptr0, XBLOCK : tl.constexpr):\n", ""])
+def test_of_a_kernel_that_ends_before_its_caret_the_number_of_the_line_is_named(first: str, tmp_path: Path) -> None:
+    (found,) = failures(f"backend='inductor' raised:\nCompilationError: at 8:11:\n{first}xnumel = 256\nx0 = xindex\n", tmp_path)
+    assert found.sentence.endswith("Triton cannot compile a kernel because of a line that is cut off here, number 8")
+    assert found.remedy.startswith("add the rest of this message")
+
+
+@pytest.mark.parametrize(
+    ("message", "hint"),
+    [
+        ("Dynamic control flow is not supported at the moment. Please use functorch.experimental.control_flow.cond", "Replace the branch"),
+        ("'inline in skipfiles: Net.scope | helper /usr/lib/python3.10/contextlib.py, skipped'", "Enter Net.scope outside"),
+        ("'skip function scope in file /usr/lib/python3.11/contextlib.py'", "Enter scope outside"),
+        (
+            "torch.* op returned non-Tensor\n  Explanation: torch.* ops that return a non-Tensor cannot be traced\n\n"
+            "  Developer debug context: example_value type: str; op: call_function; target: <function get_device_name at 0x7f4597f651c0>\n",
+            "Call get_device_name outside",
+        ),
+        ("Unsupported builtin None.SemLock.acquire", "Take this lock outside"),
+    ],
+)
+def test_advice_fits_what_the_code_does(message: str, hint: str, tmp_path: Path) -> None:
+    (found,) = failures(f"torch._dynamo.exc.Unsupported: {message}\n", tmp_path)
+    assert found.message is not None
+    assert [text[: len(hint)] for text in found.message.hints] == [hint]
+
+
+def test_tensors_of_two_devices_are_to_be_moved_to_one(tmp_path: Path) -> None:
+    error = "Unhandled FakeTensor Device Propagation for aten.index_select.default, found two different devices cpu, cuda:0"
+    call = "call_method index_select(*(FakeTensor(..., size=(8, 4)), 0), **{})"
+    words = f'Dynamo failed to run FX node with fake tensors: {call}: got RuntimeError("{error}")'
+    (found,) = failures(f"torch._dynamo.exc.TorchRuntimeError: {words}\n", tmp_path)
+    assert found.remedy.startswith("move these tensors to one device")
 
 
 def test_a_rule_of_a_report_is_no_message_of_a_backend(tmp_path: Path) -> None:

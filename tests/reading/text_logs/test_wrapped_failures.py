@@ -204,9 +204,9 @@ def test_the_error_of_an_operation_takes_the_place_of_the_title_that_all_of_them
 
 @pytest.mark.parametrize("between", [". ", ", "])
 def test_advice_in_the_words_of_an_exception_is_given_once(between: str, tmp_path: Path) -> None:
-    words = f"Dynamic control flow is not supported at the moment{between}Please use torch.cond to explicitly capture the control flow"
+    words = f"This operator is not supported at the moment{between}Please use torch.cond to explicitly capture the control flow"
     (found,) = found_in(f'torch._dynamo.exc.UserError: {words}.\n\nSet TORCH_LOGS="+dynamo" for more\n', tmp_path)
-    assert found.sentence.endswith(": Dynamic control flow is not supported at the moment")
+    assert found.sentence.endswith(": This operator is not supported at the moment")
     assert found.message is not None
     assert found.message.hints == ("Please use torch.cond to explicitly capture the control flow",)
 
