@@ -79,6 +79,15 @@ from shapelog.errors import DATA_LOSS
             "other sizes or strides than the code was compiled for",
         ),
         (b"ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)\n", "on the CPU"),
+        (b'ValueError("type fp8e4nv not supported in this architecture.\n', "this GPU lacks the type of float8"),
+        (
+            b"[WARNING] torch.compile failed for the VAE: cannot import name 'check' from 'torch._inductor.kernel.mm_common' (mm_common.py)\n",
+            "install versions that belong together",
+        ),
+        (
+            b"torch/utils/_sympy/interp.py:176] [0/2] failed while executing pow_by_natural([VR2, int_oo], VR[-1, -1]])\n",
+            "a warning of arithmetic on symbolic sizes",
+        ),
         (b"CalledProcessError: Command '['D:\\\\triton\\\\tcc.exe', 'C:\\\\cuda_utils.c',\n", "the C compiler that it runs"),
         (b"- Error\n```\nGraph Break Reason: Attempted to call it\n...\n", "the reason of a graph break alone"),
         (

@@ -94,6 +94,7 @@ EXECUTING = re.compile(r"\s*While executing %(?P<node>\w{1,80}) ")
 LIMIT_EXCEEDED = (
     r"^[ \t]*Dynamo recompile limit exceeded\s*$|^[ \t]*(?:Explanation: )?Dynamo attempted to recompile the code object too many times\b"
     r"|(?:^\s*|[\"'`])(?:accumulated_)?(?:recompile|cache_size)_limit reached with (?:fullgraph|one_graph)=True"
+    r"|(?<=[:\uff1a] )(?:accumulated_)?(?:recompile|cache_size)_limit reached\s*$"
 )
 # What PyTorch's exceptions are known by where their class is not there: a sentence with what it is about.
 _OWN_WORDS = (
@@ -215,7 +216,7 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
 )
 _ANY_BEGIN = re.compile(
     r"Recompiling function |Detected recompile|ing guard failure|guard \d|CompilationMetrics\(|torch\._dynamo|dynamo hit|Error: |Hit: "
-    r"|LimitExceeded|limit exceeded|many times,|limit reached with "
+    r"|LimitExceeded|limit exceeded|many times,|limit reached(?: with |\s*$)"
     r"|Constraints violated|DependentSymNode: |while creating guard|torch\._subclasses|xpected input at|program_source"
     r"|from lowering|eagerly comp|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
     r"|Warning: |: block: \[|Backend compiler failed|WON'?T CONVERT "

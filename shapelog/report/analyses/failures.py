@@ -36,6 +36,10 @@ _LACKS_STACK = 'the line is not in this text: add the traceback, with what is be
 # The same where it has the line itself, but not where that is.
 _CODE_ALONE = re.compile(r"^from user code:[ \t]*\n[ \t]+(?!File \")(\S[^\n]{0,200})", re.M)
 
+# The beginning of one more line of the stack, with which the text ends.
+_CUT_STACK = re.compile(r"\n {1,8}(?:Fi?l?|File(?: \"[^\"\n]*)?|File \"[^\"\n]*\",?[^\"\n]{0,12})\s*\Z")
+_ENDS_HERE = "the traceback ends here in this text: the line that fails is further down"
+
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     of_backward: list[Finding] = []
@@ -136,6 +140,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
             *_became_dynamic(compile, earlier),
             *_outermost(message, line, place),
             *(_lacking(metrics.fail_reason) if lacks_stack else ()),
+            *((_ENDS_HERE,) if is_text and line and _CUT_STACK.search(metrics.fail_reason) else ()),
         ),
     )
 

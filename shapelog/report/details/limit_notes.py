@@ -82,7 +82,8 @@ def _has_few_shapes(only: _OnlyReason) -> str:
 
 
 def _may_be_needed(only: _OnlyReason) -> str:
-    if only.cause.rule.code != OF_MODULE or only.frame.entries or only.recompile.blocking_rule:
+    is_stated = is_of_oldest_alone(only.hit)  # by the remedy
+    if only.cause.rule.code != OF_MODULE or only.frame.entries or only.recompile.blocking_rule or is_stated:
         return ""
     words = f"where the code indexes with {only.cause.subject} or compares it, a mark changes nothing"
     return f"{words}: raise the limit above the number of modules"

@@ -1483,6 +1483,13 @@ def test_advice_fits_what_the_code_does(message: str, hint: str, tmp_path: Path)
     assert [text[: len(hint)] for text in found.message.hints] == [hint]
 
 
+@pytest.mark.parametrize("end", ["  Fil", '  File "/a/b.py', '  File "/a/b.py", line 12', "  "])
+def test_a_stack_that_the_text_cuts_is_not_taken_for_a_whole_one(end: str, tmp_path: Path) -> None:
+    stack = f'from user code:\n   File "/a/net.py", line 4, in forward\n    y = self.block(x)\n{end}'
+    (found,) = failures(f"torch._dynamo.exc.Unsupported: no such thing\n\n{stack}", tmp_path)
+    assert ("the traceback ends here in this text: the line that fails is further down" in found.notes) is (end.strip() != "")
+
+
 def test_tensors_of_two_devices_are_to_be_moved_to_one(tmp_path: Path) -> None:
     error = "Unhandled FakeTensor Device Propagation for aten.index_select.default, found two different devices cpu, cuda:0"
     call = "call_method index_select(*(FakeTensor(..., size=(8, 4)), 0), **{})"

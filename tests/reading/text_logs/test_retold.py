@@ -146,6 +146,11 @@ def test_an_int_of_a_module_may_be_the_number_of_a_layer(tmp_path: Path) -> None
     assert "config.cache_size_limit above the number of modules, where each has its own value" in shown(text, tmp_path)
 
 
+def test_a_mark_of_an_int_on_modules_is_doubted_where_a_late_entry_needs_it(tmp_path: Path) -> None:
+    text = "\n".join((LIMIT[0], "   function: 'forward' (gpt2.py:5)", "   last reason: 11/7: L['self'].layer_idx == 7", ""))
+    assert "where the code indexes with self.layer_idx or compares it, a mark changes nothing" in " ".join(shown(text, tmp_path).split())
+
+
 def test_a_last_reason_that_goes_on_below_keeps_both_parts(tmp_path: Path) -> None:
     text = "\n".join(
         (f"   {LIMIT[0]}", f"   {LIMIT[1]}", "      last reason: 0/7: self._modules['a']", "                        .count == 12", "")
