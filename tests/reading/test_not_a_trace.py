@@ -81,7 +81,7 @@ from shapelog.errors import DATA_LOSS
         (b"ValueError: Pointer argument (at 0) cannot be accessed from Triton (cpu tensor?)\n", "on the CPU"),
         (b'ValueError("type fp8e4nv not supported in this architecture.\n', "this GPU lacks the type of float8"),
         (
-            b"[WARNING] torch.compile failed for the VAE: cannot import name 'check' from 'torch._inductor.kernel.mm_common' (mm_common.py)\n",
+            b"[WARNING] torch.compile failed for the VAE: cannot import name 'check' from 'torch._inductor.kernel.mm' (mm.py)\n",
             "install versions that belong together",
         ),
         (
