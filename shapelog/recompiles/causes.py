@@ -62,7 +62,9 @@ _PINNED = frozenset(("SL201", "SL202"))
 # An int that can be symbolic changed, of a module or not.
 INT_RULES = frozenset(("SL102", "SL315"))
 
-_NONE_OR_VALUE = "SL322"
+_OF_SELECTED = "accept one graph for each selected part: its parameters require gradients, and those of the others do not"
+_NONE_OR_VALUE, _CONSTANT = "SL322", "SL311"
+_LAST_ATTRIBUTE = re.compile(r".*\.(\w+)", re.S)
 _OF_ARGUMENT = re.compile(r"L\['\w+'\](?=[.\[])")
 
 
@@ -137,6 +139,12 @@ class Cause(NamedTuple):
         return len(self.axis.split(", ")) if self.prop.kind is Kind.GLOBAL_STATE and not self.prop.name else 1
 
     @property
+    def attribute_change(self) -> tuple[str, str, str]:
+        """The name of the attribute that changed, without its object and an index, and from what to what."""
+        name = _LAST_ATTRIBUTE.match(self.source)
+        return name[1] if name else self.source, self.before, self.after
+
+    @property
     def is_int(self) -> bool:
         """Whether what changed is an int that can be symbolic."""
         return self.codes[0] in INT_RULES
@@ -151,7 +159,7 @@ class Cause(NamedTuple):
         return self.prop.is_of_dim or self.prop.kind is Kind.DUCK_SHAPE
 
 
-_CONVERTED = frozenset((Kind.DTYPE, Kind.DEVICE))
+_CONVERTED = frozenset((Kind.DTYPE, Kind.DEVICE, Kind.REQUIRES_GRAD))
 
 
 class EntryDifference(NamedTuple):
@@ -163,15 +171,17 @@ class EntryDifference(NamedTuple):
 
     @property
     def non_size_causes(self) -> int:
-        """How many causes are not sizes; an int that could be symbolic is not one either. Another dtype or device of several tensors is
-        one, and so are several parts of one argument that were None, as those of a cache that a call fills.
+        """How many causes are not sizes; an int that could be symbolic is not one either. Another dtype, device or requires_grad of
+        several tensors is one, and so are several parts of one argument that were None, as those of a cache that a call fills, and
+        attributes of one name that several modules have and that changed alike.
         """
         others = [cause for cause in self.causes if not cause.is_size]
         once = {(cause.prop, cause.before, cause.after) for cause in others if cause.prop.kind in _CONVERTED}
         filled = [_OF_ARGUMENT.match(cause.source) for cause in others if cause.rule.code == _NONE_OR_VALUE and cause.before == "None"]
         own = [part[0] for part in filled if part]
+        alike = [cause.attribute_change for cause in others if cause.rule.code == _CONSTANT and cause.source.is_attribute]
         counted = [cause.number_of_changes for cause in others if cause.prop.kind not in _CONVERTED]
-        return sum(counted) + len(once) - (len(own) - len(set(own)))
+        return sum(counted) + len(once) - (len(own) - len(set(own))) - (len(alike) - len(set(alike)))
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -216,7 +226,7 @@ def difference(
         if not (is_value and (cause.source, _ANY_KEY) in causes):  # a set that lost or gained a member is another set
             tensor = cause.source.tensor_part if item.shape and cause.codes[0] == "SL105" else None  # one for all of its strides
             causes.setdefault((tensor.tensor if tensor else cause.source, _part(item, cause)), cause)
-    own_causes = _first_pinned_first(list(_one_for_each_dict(causes.values())), entry, call)
+    own_causes = _selection_first(_first_pinned_first(list(_one_for_each_dict(causes.values())), entry, call))
     axes = {cause.axis for cause in own_causes}  # two guards on one int are one change
     return own_causes, tuple(axis for item in following if (axis := _axis(item.violation.source, item.violation.prop)) and axis not in axes)
 
@@ -233,6 +243,19 @@ def _first_pinned_first(causes: list[Cause], entry: CompileFacts, call: CompileF
         for place, cause in zip(places, pinned, strict=True):
             causes[place] = cause
     return tuple(causes)
+
+
+def _selection_first(causes: tuple[Cause, ...]) -> tuple[Cause, ...]:
+    """The same causes, a string that selects a part of a model before the requires_grad of the parameters that have it on their path: with
+    adapters of peft, those of the selected one require gradients.
+    """
+    strings = {
+        f"[{value}]" for cause in causes if cause.prop.kind is Kind.VALUE for value in (cause.before, cause.after) if value[:1] == "'"
+    }
+    of_parts = [cause for cause in causes if cause.prop.kind is Kind.REQUIRES_GRAD and any(name in cause.source for name in strings)]
+    if not of_parts:
+        return causes
+    return (*(cause for cause in causes if cause not in of_parts), *(cause._replace(own_remedy=_OF_SELECTED) for cause in of_parts))
 
 
 def _symbolic_source(cause: Cause) -> str:

@@ -13,6 +13,7 @@ from shapelog.reading.payloads.source_names import display_text
 from shapelog.recompiles.branches import break_on_symbol, index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
 from shapelog.recompiles.classification.result import shown_guard
+from shapelog.recompiles.exact_values import is_another_in_each_graph
 from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.reuse.graph_reuse import GraphReuse
 from shapelog.recompiles.reuse.obstacles import (
@@ -178,7 +179,8 @@ def _blocked_by_graph(frame: Frame, nearest: EntryDifference, compile: Compile, 
     if broken and ".stride()[" in broken[1]:
         return "SL105", f"marking is not enough: the dynamic graph {broken[0].label} requires its own strides ({shown_guard(broken[1])})"
     limit = f"requires {shown_guard(broken[1])}" if broken else "does not serve this call"
-    return "SL204", f"marking is not enough: the dynamic graph{f' {broken[0].label}' if broken else ''} {limit}"
+    is_exact = broken is not None and is_another_in_each_graph(broken[1], [entry.guards for entry in frame.entries])
+    return "SL202" if is_exact else "SL204", f"marking is not enough: the dynamic graph{f' {broken[0].label}' if broken else ''} {limit}"
 
 
 def _moved_alone(nearest: EntryDifference, table: FactTable, compile: Compile) -> str:

@@ -1134,6 +1134,25 @@ def test_an_equation_on_a_line_that_compares_nothing_is_no_branch(code: str, exp
     assert bool(cause.own_remedy) is bool(remedy)
 
 
+IN_EACH_GRAPH = "(16*(L['x'].size()[1] // 2)) == {}  # (_prims_common/__init__.py:351 in is_contiguous)"
+
+
+def test_an_equation_that_has_another_number_in_each_graph_is_no_branch() -> None:
+    trees = [guard_tree(tensor_match(size=(10, None)), shapes=(IN_EACH_GRAPH.format(number),)) for number in (160, 192)]
+    made = trace(*(compiled(f"0/{place}", tensor(10, width), guards=trees[place]) for place, width in enumerate((20, 24))))
+    cause = only(made)
+    assert cause.codes == ("SL202",)
+    required = "(16*(x.size()[1] // 2)) == 160 (now x.size()[1] = 24)"
+    assert cause.sentence == f"PyTorch specialized on what it computes from a size: the cache entry requires {required}"
+
+
+def test_an_equation_whose_other_side_has_a_graph_as_well_is_a_branch() -> None:
+    equal = IN_EACH_GRAPH.format(160)
+    trees = [guard_tree(tensor_match(size=(10, None)), shapes=(shape,)) for shape in (equal, equal.replace("==", "!="))]
+    made = trace(*(compiled(f"0/{place}", tensor(10, width), guards=trees[place]) for place, width in enumerate((20, 24))))
+    assert only(made).codes == ("SL204",)
+
+
 def test_the_training_flag() -> None:
     trees = [guard_tree(tensor_match(), equals_match("L['self']._modules['drop'].training", item, "bool")) for item in (True, False)]
     cause = only(two(*trees))

@@ -4,7 +4,17 @@ from typing import Any
 
 import pytest
 from make import compile, describe, explain, int_values, last_recompile, load, report, tensor, trace
-from payload_text import CPU_KEYS, RETURN_LINE, equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
+from payload_text import (
+    CPU_KEYS,
+    RETURN_LINE,
+    equals_match,
+    global_state,
+    graph_text,
+    guard_manager,
+    guard_tree,
+    size_mismatch,
+    tensor_match,
+)
 
 from shapelog.model.compile import Compile
 from shapelog.recompiles.facts.fact_table import FactTable
@@ -377,3 +387,32 @@ def test_a_type_that_pytorch_names_of_one_entry_fails_in_every_entry_that_requir
     found = last_recompile(made)
     assert found.nearest is not None
     assert (found.nearest.label, {cause.axis for cause in found.causes}) == ("0/0", {"type(settings)", "type(model)"})
+
+
+ADAPTER = "L['self']._modules['{}']._active_adapter"
+PART = "L['self']._modules['lora_A']._modules['a']._parameters['weight']"
+FORWARD = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'y: "f32[10, 8][8, 1]cpu" = l_x_.relu()', "return (y,)")
+WITH_LOSS = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'y: "f32[][]cpu" = l_x_.mean()', "return (y,)")
+
+
+def with_adapter(name: str, *, is_training: bool) -> str:
+    """Three modules have the name of the adapter in use; the weights of the adapter a require gradients where that is the one."""
+    names = [equals_match(ADAPTER.format(module), name, type="str") for module in ("q", "v", "score")]
+    target = tensor_match("L['y']", (10,), (1,)) if is_training else equals_match("L['y']", None, type="NoneType")
+    return guard_tree(global_state(grad_mode=is_training), *names, target, tensor_match(PART, requires_grad=name == "a"))
+
+
+def test_an_adapter_that_was_switched_is_one_change_of_many_modules() -> None:
+    reasons = (
+        "0/1: tensor 'self.lora_A.a.weight' requires_grad mismatch. expected requires_grad=1",
+        "0/0: GLOBAL_STATE changed: grad_mode",
+    )
+    made = [
+        compile("0/0", tensor(10, 8), tensor(10, source="L['y']"), guards=with_adapter("b", is_training=True), graph=WITH_LOSS),
+        compile("0/1", tensor(10, 8), guards=with_adapter("a", is_training=False), graph=FORWARD),
+        compile("0/2", tensor(10, 8), guards=with_adapter("b", is_training=False), graph=FORWARD, reasons=reasons),
+    ]
+    found = last_recompile(trace(*made))
+    assert found.nearest is not None
+    assert (found.nearest.label, [cause.codes for cause in found.causes]) == ("0/1", [("SL311",)] * 3 + [("SL302",)])
+    assert found.causes[-1].own_remedy.startswith("accept one graph for each selected part")

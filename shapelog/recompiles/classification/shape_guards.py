@@ -24,6 +24,7 @@ from shapelog.recompiles.classification.result import Classification, Classifier
 from shapelog.recompiles.classification.rewrites import rewriting
 from shapelog.recompiles.classification.sizes import ACCEPT, COPY_OF_ROW, LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
+from shapelog.recompiles.exact_values import is_another_in_each_graph
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.int_usage import compares_nothing
 from shapelog.recompiles.strides import is_free_stride, same_order
@@ -271,6 +272,17 @@ def _exact(guard: _Guard) -> Classification | None:
     return Classification(("SL204",), sentence, True, remedy="" if is_library(place.file) else _EXACT_SIZE)
 
 
+def _another_in_each_graph(guard: _Guard) -> Classification | None:
+    """An equation with a number, of which this call has another one: no branch, which has two sides."""
+    if not guard.sizes or not is_another_in_each_graph(guard.expression, [guard.call.tree]):
+        return None
+    place = place_of(guard.shape.comment)
+    is_of_code = place is not None and not is_library(place.file) and not compares_nothing(place.code)
+    who = "the code" if is_of_code else "PyTorch"
+    sentence = f"{who} specialized on what it computes from a size{_elsewhere(guard)}: the cache entry requires {guard.shown}"
+    return Classification(("SL201" if is_of_code else "SL202",), sentence, True)
+
+
 def _branch(guard: _Guard) -> Classification:
     if _WIDTH_OF_INDICES in guard.shape.comment:
         sentence = f"Inductor's 32-bit indices are too small for a tensor: the cache entry requires {guard.shown}"
@@ -298,7 +310,18 @@ def _elsewhere(guard: _Guard) -> str:
     return f" at {'/'.join(line.file.rsplit('/', 2)[-2:])}:{line.line}{f' ({code})' if code else ''}"
 
 
-_FORMS = (_duck_shape, _of_float, _square_nested_tensor, _strides, _equal_unbacked, _zero_one, _range_of_mark, _specialized, _exact)
+_FORMS = (
+    _duck_shape,
+    _of_float,
+    _square_nested_tensor,
+    _strides,
+    _equal_unbacked,
+    _zero_one,
+    _range_of_mark,
+    _specialized,
+    _exact,
+    _another_in_each_graph,
+)
 
 
 def _is_range_of_mark(shape: ShapeGuard) -> bool:

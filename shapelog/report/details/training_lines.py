@@ -10,7 +10,10 @@ from shapelog.reading.payloads.source_names import is_dynamo
 from shapelog.reading.python_files import is_readable, python_file
 from shapelog.reading.records import StackFrame
 
-IN_TRAINING_ALONE = "This happens only in training mode: call eval() on the model where it is not trained."
+IN_TRAINING_ALONE = (
+    "This happens only in training mode: call eval() on the model where it is not trained; where it is, set training = False on the module "
+    "with this line alone, unless that module needs it (for LayerDrop or dropout of its own)."
+)
 _FLAG = "training"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
