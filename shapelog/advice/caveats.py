@@ -164,7 +164,7 @@ def _dims_that_stayed(marks: list[Mark], index: SourceIndex) -> Iterator[str]:
         stayed.setdefault(tuple(frame for frame in frames if index.varied(frame, mark.source)), []).append(mark)
     for at, same in stayed.items():
         if at:
-            named = ", ".join(list(dict.fromkeys(frame.title for frame in at))[:4])
+            named = ", ".join(list(dict.fromkeys(frame.placed_title for frame in at))[:4])
             dims = enumerated([str(mark.dim) for mark in same])
             which, are, they = ("dims", "are", "they") if same[1:] else ("dim", "is", "it")
             yield (
@@ -194,7 +194,7 @@ def caveats_of_source(
         if frame not in helped and frame.origin not in codes_helped and not index.varied(frame, source)
     ]
     if others and version.reads_sources:
-        named = ", ".join(list(dict.fromkeys(frame.title for frame in others))[:4])
+        named = ", ".join(list(dict.fromkeys(frame.placed_title for frame in others))[:4])
         harm = "No code there formats it into a string." if marks[0].is_int else _harm_of_size(source, others)
         if not marks[0].is_int and not set(others).isdisjoint(index.with_int(source)):
             harm = "There it is an int, which may break a graph once it is symbolic; torch._dynamo.mark_dynamic marks the tensor alone."
@@ -341,7 +341,7 @@ def _of_failed(trace: Trace, marks: Marks) -> Iterator[str]:
             sizes = ((Mark(item.source, dim), number) for item in compile.inputs for dim, number in enumerate(item.size))
             new = [mark.source.display_name for mark, number in sizes if number > 1 and mark in marks and mark.place not in symbolic]
             if new:
-                found.setdefault(frame.title, {}).update(dict.fromkeys(new))
+                found.setdefault(frame.placed_title, {}).update(dict.fromkeys(new))
     for names, titles in grouped(found, lambda title: tuple(found[title])).items():
         them = "it" if len(titles) == 1 else "them"
         matched = f"{names_of(titles)} failed to compile, and these marks also match {some(list(names))} in {them}."

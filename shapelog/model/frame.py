@@ -12,7 +12,7 @@ from shapelog.reading.payloads.guards.tree import GuardTree
 from shapelog.reading.payloads.source_names import Source
 from shapelog.reading.payloads.source_names import is_library as in_library
 from shapelog.reading.records import StackFrame
-from shapelog.text import cut, names_of, one_line, plural
+from shapelog.text import cut, file_name, names_of, one_line, plural
 
 # In the one-line display of an object.
 _LONGEST_NAME = 80
@@ -116,6 +116,14 @@ class Frame:
         function or method itself for what resumes it after a graph break. Where classes share the code, that of the first.
         """
         return self._titled(next(self._classes(self._first_compiles), ""))
+
+    @property
+    def placed_title(self) -> str:
+        """The title; of a library's function whose class is not known, which may have the name of many, with its place:
+        ``forward (peft_model.py:1834)``.
+        """
+        title = self.title
+        return title if "." in title or not self.is_library else f"{title} ({file_name(self.file)}:{self.line})"
 
     def titles_of(self, compiles: Iterable[Compile]) -> list[str]:
         """The title for each class for which these compiles were made, of which several may share the code; without a class where it is

@@ -44,6 +44,7 @@ _AS_ONE_TENSOR = "pass the floats as one tensor or array, whose size can be dyna
 _MOST_DIMS = 5
 _MADE_BY_LIBRARY = "accept one graph for each length: library code makes this list, and the line that calls it passes nothing"
 _PASSED_ON = "accept one graph for each set of arguments: library code calls this function with several"
+_SAME_ARGUMENTS = "pass the same arguments in every call, or accept one graph for each set of them"
 _OWN_KEYS = (
     "the code itself adds keys to this dict: add them before the first compiled call (one call without torch.compile may do that), "
     "or return the values and store them outside"
@@ -52,6 +53,7 @@ _OWN_ITEMS = "the code itself adds items: return them, and add them outside"
 _ITEMS_OF_LIBRARY = "accept the extra graph: library code adds the items ({})"
 # A call on a list that makes it longer; after a graph break, it is the resumed code that makes it.
 _ADDS = r"\.(?:append|extend|insert)\("
+_KEYWORD_ARGUMENTS = "L['kwargs']"
 _AN_ITERATOR = "_iterator"
 # A line that branches on the number of items of one list, ``if len(found) == 0:``, ``if not found:``.
 _ASKS_FOR_NUMBER = re.compile(
@@ -120,7 +122,7 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
 
     Each kind of call needs its own graph where the graphs differ, and tensors went and others came in their place or a line asks for keys.
     """
-    if _is_passed_on(item, entry, call):
+    if _passes_on(item) and is_passed_by_library(item, entry, call):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_PASSED_ON)
     had, has = ({tensor.source for tensor in known.compile.inputs if tensor.source.is_below(item.source)} for known in (entry, call))
     if not remedy and had - has and has - had and have_other_graphs(entry, call):
@@ -128,14 +130,15 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
     is_other = item.prop.kind is Kind.HAS and compute_with_other_numbers(entry, call) and is_tested(code_of(item), spelled(item.source))
     if not remedy and (is_other or takes_another_way(item, entry, call)):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_CASE)
+    if not remedy and item.source == _KEYWORD_ARGUMENTS and _passes_on(item):  # made anew for each call
+        return Classification(("SL314",), sentence, remedy=_SAME_ARGUMENTS)
     adds_keys = _changes_it_itself(item, entry, call) or _is_used_as_dict(code_of(item), item.source.display_name)
     return Classification(("SL314",), sentence, remedy=remedy or (_OWN_KEYS if adds_keys else ""))
 
 
-def _is_passed_on(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether it is ``args`` or ``kwargs`` of a function of a library that passes all on, as what a decorator makes does, for a library."""
-    passes_on = re.search(rf"\*{re.escape(item.source.display_name)}\b", code_of(item)) is not None
-    return passes_on and is_passed_by_library(item, entry, call)
+def _passes_on(item: Violation) -> bool:
+    """Whether it is ``args`` or ``kwargs`` of a function that passes all on, as what a decorator makes does."""
+    return re.search(rf"\*{re.escape(item.source.display_name)}\b", code_of(item)) is not None
 
 
 def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
@@ -250,7 +253,7 @@ def _why_each_length(item: Violation, entry: CompileFacts, call: CompileFacts) -
     is_passed = item.source.is_argument and not _changes_it_itself(item, entry, call)
     if call.is_in_backward and is_passed and _has_tensors(item, entry, call):
         return _OF_GRADIENTS
-    if _is_passed_on(item, entry, call):
+    if _passes_on(item) and is_passed_by_library(item, entry, call):
         return _PASSED_ON
     if are_of_two_models(entry, call):
         return _OTHER_PARTS
