@@ -1,5 +1,6 @@
 """What a suggestion rests on and where it ends: the values seen, the guards that bound them, and what else the marks touch."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, pairwise
@@ -26,6 +27,7 @@ from shapelog.recompiles.reuse.similar import similar
 from shapelog.text import MOST_NAMED, enumerated, file_name, how_often, names_of, plural, rank_list, seconds, some
 
 _SPECIALIZED = frozenset({"0", "1"})
+_RANGE = re.compile(r"(?=.* <= )(?:(?P<least>\d+) <= )?[^<>=!]*[^<>=!\s](?: <= (?P<most>\d+))?")
 _DIVISION = re.compile(r"//|%|\b(?:Mod|FloorDiv|PythonMod|CeilDiv)\b")
 # A dynamic compile is slow when it takes this many times as long as a static one of the same code, and this many seconds more.
 _MUCH_SLOWER, _NOTABLE = 3.0, 1.0
@@ -223,16 +225,35 @@ def caveats_of_source(
 def _bounds(item: ObservedValues) -> list[str]:
     """What dynamic graphs ask of one dim or int; where there are several graphs, what one or another of them asks."""
     each = (_few([display_text(text) for text in in_short(texts)]) for texts in islice(item.conditions, _MOST_CONDITIONS))
-    graphs = [texts for texts in dict.fromkeys(each) if texts]
+    graphs = _widest([texts for texts in dict.fromkeys(each) if texts])
     if len(graphs) < 2:
         return [text for texts in graphs for text in texts]
     return [" or ".join(" and ".join(texts) for texts in graphs[:_MOST_GRAPHS]) + (" or …" if len(graphs) > _MOST_GRAPHS else "")]
 
 
+def _widest(graphs: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The conditions of several graphs, without a range that another one of them includes."""
+    ranges = {texts: _range(texts[0]) for texts in graphs if len(texts) == 1 and _RANGE.fullmatch(texts[0])}
+    inner = {
+        texts
+        for texts, (least, most) in ranges.items()
+        if any(other != texts and low <= least and most <= high for other, (low, high) in ranges.items())
+    }
+    return [texts for texts in graphs if texts not in inner]
+
+
+def _range(text: str) -> tuple[float, float]:
+    """(lowest, highest) of ``16 <= x.size()[2] <= 17``; either end may be missing."""
+    found = _RANGE.fullmatch(text)
+    assert found
+    return float(found["least"] or -math.inf), float(found["most"] or math.inf)
+
+
 def _few(texts: Sequence[str]) -> tuple[str, ...]:
-    """The conditions that are short enough to be read, with dots for others."""
+    """The conditions that are short enough to be read, with words for others."""
     shown = [text for text in texts if len(text) <= _LONGEST_CONDITION][:_MOST_OF_GRAPH]
-    return (*shown, *(("…",) if len(shown) < len(texts) else ()))
+    longer = "longer conditions" if len(texts) - len(shown) > 1 else "a longer condition"
+    return (*shown, *((longer,) if len(shown) < len(texts) else ()))
 
 
 def _declared(trace: Trace, replayed: Replay, marks: Marks) -> Iterator[str]:

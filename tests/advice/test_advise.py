@@ -300,7 +300,14 @@ def test_the_ranges_of_two_graphs_are_not_taken_for_one() -> None:
     first, second = (f"{size} % 16 == 0", f"{size} % 16 != 0")
     made = trace(static_sizes(10), dynamic_size("0/1", 32, first), dynamic_size("0/2", 17, second, long))
     caveats = [text for item in make.advice(made).suggestions for text in item.caveats if "limited range" in text]
-    assert caveats == ["A dynamic graph covers a limited range: x.size()[0] % 16 == 0 or x.size()[0] % 16 != 0 and …"]
+    assert caveats == ["A dynamic graph covers a limited range: x.size()[0] % 16 == 0 or x.size()[0] % 16 != 0 and a longer condition"]
+
+
+def test_a_range_that_another_graph_includes_is_left_out() -> None:
+    inner, outer = "16 <= L['x'].size()[0] <= 17", "4 <= L['x'].size()[0]"
+    made = trace(static_sizes(10), dynamic_size("0/1", 17, inner), dynamic_size("0/2", 32, outer))
+    caveats = [text for item in make.advice(made).suggestions for text in item.caveats if "limited range" in text]
+    assert caveats == ["A dynamic graph covers a limited range: 4 <= x.size()[0]"]
 
 
 def test_the_graph_of_a_size_of_1_does_not_bound_the_others() -> None:
