@@ -177,7 +177,7 @@ def recompile_limit(context: AdviceContext) -> Iterator[Alternative]:
         kept = 1 + len(stay)
         if not stay or kept <= config:
             continue
-        needed = 2 * kept
+        needed = config << (kept // config).bit_length()  # doubled until there is room
         spelled = (
             f"torch.compile({callee(frame)}, recompile_limit={needed})"
             if context.version.at_least(13)

@@ -194,7 +194,10 @@ FAMILIES = (
                 ("SL301", "SL310"),
             ),
         ),
-        (Template(Kind.DTYPE, _T + r"dtype mismatch\. expected (?P<expected>\S+), actual (?P<actual>\w+)"),),
+        (
+            Template(Kind.DTYPE, _T + r"dtype mismatch\. expected (?P<expected>\S+), actual (?P<actual>\w+)"),
+            Template(Kind.DTYPE, _T + r"dtype mismatch(?:\. expected(?: (?P<expected>\w+),?)?)?"),
+        ),
     ),
     Family(
         "requires_grad",

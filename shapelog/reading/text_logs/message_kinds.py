@@ -141,7 +141,10 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (MessageKind.METRICS, re.compile(r"\bCompilationMetrics\(\w{1,40}=")),
     (
         MessageKind.LIMIT,
-        re.compile(r"dynamo hit(?: config\.\w| recompilation|\s*$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "),
+        re.compile(
+            r"dynamo hit(?: config\.\w| recompilation|\s*$)|^\s*function: '?.*'? \(.*:\d+\)\s*$|^\s*last reason: "
+            r"|`last reason: (?:\d{1,9}/\d{1,9}: |tensor '|GLOBAL_STATE |___\w|[LG]\[)"
+        ),
     ),
     (
         MessageKind.FAILURE,
@@ -221,6 +224,7 @@ _ANY_BEGIN = re.compile(
     r"|from lowering|eagerly comp|Triton comp|LoweringExc|from user code:|C\+\+ stack|DYNAMO_VERBOSE=1"
     r"|Warning: |: block: \[|Backend compiler failed|WON'?T CONVERT "
     r"|Exception Type|^\s*function: |\d/\d{1,9}: |^\W{0,8}\d{1,9}/\d{1,9}\W{0,6}\||\.py:\d{1,9}`? *\| |^\s*last reason: |Traceback \("
+    r"|`last reason: "
     r"|Graph [Bb]reak|GuardFail\(|tensor '|TREE_GUARD|GUARDS:|\+- |check_tensor\("
     r"|:\d{1,9}:[\w<>.]+:\s*$|Dynamo produced|ExplainOutput|<FrameSummary |Break Reason |Unsupported: |Explanation: |Recompile Reasons"
     r"|GLOBAL_STATE |KeyError on |expected type of '|___check_|duck sizing added|shown is first use"
@@ -237,7 +241,7 @@ _CONTINUES = {
     ),
     MessageKind.LIMIT: re.compile(
         r"\s*(?:config\.|function: |(?:last )?reasons?:|To log all|[Tt]o diagnose|See http|- )| {3,}\S|\S+ (?:==|is) "
-        r"|\s*(?:mismatch |at index |index \d|expected |actual )|\d{1,18}(?:\. expected |, actual |\.?\s*$)"
+        r"|\s*(?:mismatch[. ]|at index |index \d|expected |actual )|\d{1,18}(?:\. expected |, actual |\.?\s*$)"
         r"|\S+ rank mismatch"
     ),
     MessageKind.EXPLANATION: re.compile(

@@ -104,7 +104,8 @@ def _from_then_on(trace: Trace) -> str:
         return "any call that misses the cache now runs in eager mode"
     minors = [int(minor) for minor in _MINOR.findall(trace.torch_version or trace.version_guess)]
     is_open = not trace.torch_version and trace.version_guess.endswith("older")
-    if minors and max(minors) < _RUNS_CACHED:
+    is_newer = not trace.torch_version and trace.version_guess.endswith("newer")
+    if minors and max(minors) < _RUNS_CACHED and not is_newer:
         return "all calls of it now run in eager mode"
     if minors and min(minors) >= _RUNS_CACHED and not is_open:
         return "any call that misses the cache now runs in eager mode"

@@ -84,7 +84,8 @@ _OF_ERROR = (
     (
         r"expected size \d{1,18}==\d{1,18}, stride \d{1,18}==\d{1,18}",
         "a tensor has other sizes or strides than the code was compiled for: check the fake implementation of a custom operator with "
-        "torch.library.opcheck; without one, report this bug to PyTorch",
+        "torch.library.opcheck, and empty the compile cache if runs with other settings share it; otherwise, report this bug to "
+        "PyTorch",
     ),
     (
         r"does not currently support (?:double backward|higher order gradients)",

@@ -261,6 +261,7 @@ _NOT_INSTALLED = (
         re.compile(r"\bbackend='(\w+)' raised:\s+(?:ImportError|ModuleNotFoundError): (?!cannot import name)"),
         "install what the backend {} needs, which the error names, or use another backend",
     ),
+    (re.compile(r"\brequires (jinja2)\b"), "install {}, which the templates of Inductor need"),
     (re.compile(r"\bduring CUDA graph capture\b"), "call this code once before the capture, so that it is compiled by then"),
     (re.compile(r"\bNo module named '((?!torch\b)[\w.]+)'"), "install the module {}, which the error asks for"),
 )

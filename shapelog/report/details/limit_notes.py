@@ -85,8 +85,8 @@ def _may_be_needed(only: _OnlyReason) -> str:
     is_stated = is_of_oldest_alone(only.hit)  # by the remedy
     if only.cause.rule.code != OF_MODULE or only.frame.entries or only.recompile.blocking_rule or is_stated:
         return ""
-    words = f"where the code indexes with {only.cause.subject} or compares it, a mark changes nothing"
-    return f"{words}: raise the limit above the number of modules"
+    where = f"where the code takes an item of a list with {only.cause.subject}"
+    return f"{where}, a mark changes nothing: raise the limit above the number of modules"
 
 
 def _is_static_in_a_late_entry(only: _OnlyReason) -> str:

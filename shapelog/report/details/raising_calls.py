@@ -38,6 +38,9 @@ _GENERATED = re.compile(GENERATED)
 _GENERATES = re.compile(rf"{_FILE}_inductor[\\/](?:codegen[\\/]\w{{1,40}}|graph|scheduler|select_algorithm|autotune_process)\.py$")
 _CHECKS_INPUTS = re.compile(rf"{_FILE}(?:_export[\\/]utils|export[\\/]_unlift)\.py$")
 _EXPORTS = re.compile(rf"{_FILE}_?export[\\/]\w{{1,40}}\.py$")
+_PASSES_EXPORT = re.compile(
+    rf"File \"[^\"\n]{{1,400}}{_FILE}(?:_?export[\\/](?!_unlift|utils)\w{{1,40}}|onnx[\\/][\w\\/]{{1,100}})\.py\", line \d"
+)
 # Where both ``save`` and ``load`` are.
 _LOADS = re.compile(rf"{_FILE}export[\\/]__init__\.py$")
 # Around each call of compiled code, which is refused here under other tracers; what was raised inside is raised again.
@@ -84,6 +87,8 @@ def raising_call(compile: Compile) -> RaisingCall | None:
         return found
     for frame in stack:
         found = _of_frame(frame, found)
+    if found is None and _PASSES_EXPORT.search(reason):  # in the stack of another exception of the chain, which may be cut
+        return RaisingCall.EXPORT
     return found
 
 

@@ -100,6 +100,12 @@ def test_a_reason_that_is_quoted_from_a_message_is_no_recompilation_of_its_own(q
     assert (item.frame.title, item.compile.label) == ("f", "0/2")
 
 
+def test_a_reason_in_quotation_marks_ends_with_them(tmp_path: Path) -> None:
+    text = "# It names the guard, e.g. \"tensor 'ids' stride mismatch at index 0. expected 8, actual 16\" \u2014 silent otherwise.\n"
+    (item,) = report_of(text, tmp_path).explained.recompiles
+    assert item.causes[0].sentence.startswith("the stride of ids in dim 0 changed from 8 to 16")
+
+
 @pytest.mark.parametrize("words", ["It recompiles: ", "guard fail: ", "**Title** "])
 def test_a_reason_behind_a_heading_counts_where_the_text_has_nothing_else(words: str, tmp_path: Path) -> None:
     (item,) = report_of(f"{words}{NEWER[5:]}, which is odd.\n", tmp_path).explained.recompiles

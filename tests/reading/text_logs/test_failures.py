@@ -1490,6 +1490,24 @@ def test_a_stack_that_the_text_cuts_is_not_taken_for_a_whole_one(end: str, tmp_p
     assert ("the traceback ends here in this text: the line that fails is further down" in found.notes) is (end.strip() != "")
 
 
+def test_what_inductor_needs_is_to_be_installed(tmp_path: Path) -> None:
+    (found,) = failures("torch._inductor.exc.LoweringException: AssertionError: requires jinja2\n  target: aten.addmm.default\n", tmp_path)
+    assert found.remedy.startswith("install jinja2")
+
+
+def test_an_error_below_an_export_is_one_of_the_export_where_the_text_ends_early(tmp_path: Path) -> None:
+    error = "RuntimeError: It appears that you're trying to get a value out of symbolic int/float whose value is data-dependent"
+    stack = '  File "/srv/run.py", line 64, in <module>\n    ep = torch.export.export(model, args=())\n'
+    library = '  File "/lib/python3.10/site-packages/torch/{}.py", line 270, in export\n    call()\n'
+    inside = "".join(library.format(name) for name in ("export/__init__", "_export/__init__", "_dynamo/eval_frame"))
+    text = (
+        f"torch._dynamo.exc.TorchRuntimeError: Failed running call_function empty(*((32,),), **{{}}):\n{error}\n\n"
+        f"During handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n{stack}{inside}"
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.sentence.startswith("torch.export failed")
+
+
 def test_tensors_of_two_devices_are_to_be_moved_to_one(tmp_path: Path) -> None:
     error = "Unhandled FakeTensor Device Propagation for aten.index_select.default, found two different devices cpu, cuda:0"
     call = "call_method index_select(*(FakeTensor(..., size=(8, 4)), 0), **{})"

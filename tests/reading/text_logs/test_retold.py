@@ -148,7 +148,25 @@ def test_an_int_of_a_module_may_be_the_number_of_a_layer(tmp_path: Path) -> None
 
 def test_a_mark_of_an_int_on_modules_is_doubted_where_a_late_entry_needs_it(tmp_path: Path) -> None:
     text = "\n".join((LIMIT[0], "   function: 'forward' (gpt2.py:5)", "   last reason: 11/7: L['self'].layer_idx == 7", ""))
-    assert "where the code indexes with self.layer_idx or compares it, a mark changes nothing" in " ".join(shown(text, tmp_path).split())
+    assert "where the code takes an item of a list with self.layer_idx, a mark changes nothing" in " ".join(shown(text, tmp_path).split())
+
+
+@pytest.mark.parametrize("wrap", [" ", "\n"])
+def test_a_last_reason_in_a_span_of_code_is_that_of_a_limit(wrap: str, tmp_path: Path) -> None:
+    reason = f"tensor 'kwargs['attention_mask']' dtype{wrap}mismatch. expected Long, actual Bool"
+    text = f"The arm hit\n`config.recompile_limit (8)` with `last reason: {reason}`, and the other arm broke inside\n"
+    words = " ".join(shown(text, tmp_path).split())
+    assert "the last reason: the dtype of kwargs['attention_mask'] changed from int64 to bool" in words
+
+
+def test_a_dtype_whose_values_are_left_out_is_the_reason_all_the_same(tmp_path: Path) -> None:
+    text = "\n".join((*LIMIT[:2], "   last reason: tensor 'outputs' dtype mismatch", ""))
+    assert "the last reason: the dtype of outputs changed" in " ".join(shown(text, tmp_path).split())
+
+
+def test_what_runs_eagerly_is_open_where_the_version_is(tmp_path: Path) -> None:
+    words = " ".join(shown("[1/8] last reason: tensor 'x' size mismatch at index 0. expected 512, actual 4096\n", tmp_path).split())
+    assert "any call that misses the cache now runs in eager mode (before torch 2.6, every call)" in words
 
 
 def test_a_last_reason_that_goes_on_below_keeps_both_parts(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ _WORDS = (
     "nput data pointer changed",
     "<FrameSummary file",
     "Break Reason ",
+    "`last reason: ",
     " triton installation",
     " triton GPU",
     "o valid triton configs. ",

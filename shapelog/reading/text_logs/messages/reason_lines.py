@@ -34,7 +34,8 @@ _WHOLE_STATE = re.compile(
 
 # A reason up to where a page or a person wrapped it, and how the rest of it begins.
 _HALF = re.compile(
-    r"tensor '[^']{0,400}(?:'[^']{0,400}'[^']{0,400}){0,9}'? ?[\w ]{0,40} (?:mismatch[.,]?(?: at(?: index(?: \d+\.?)?)?)?)?"
+    r"tensor '[^`]{1,400}' (?:size|strides?|rank|dtype|requires_grad|dispatch key set)\s*$"
+    r"|tensor '[^']{0,400}(?:'[^']{0,400}'[^']{0,400}){0,9}'? ?[\w ]{0,40} (?:mismatch[.,]?(?: at(?: index(?: \d+\.?)?)?)?)?"
     r"(?: expected(?: (?:DispatchKeySet\([^()]*\)|[^\s,()]+),?(?: actual)?)?)?\s*$"
 )
 _REST = re.compile(r"\s*(?:mismatch|at index|index \d|expected|actual|\d|DispatchKeySet\()")
@@ -81,7 +82,7 @@ def whole_guard(reason: str) -> str:
     if state := _WHOLE_STATE.match(reason):
         return state[0]
     found = _WHOLE_GUARD.match(reason)
-    return found["guard"] if found and parse(reason).family == "other" else reason
+    return found["guard"] if found and not parse(reason).actual else reason
 
 
 def without_dots(line: str) -> str:
