@@ -24,6 +24,9 @@ _NAME = re.compile(r"\w+(?:\.(?!(?:size|stride|dtype|device|requires_grad)\b|__)
 # How code asks a tensor for its sizes or strides.
 _OF_TENSOR = r"(?:\.(?:size|shape|stride)\b(?:\([^()]*\)|\[[^\[\]]*\])?)?"
 
+# Code of a function that Python before 3.12 runs as one of its own.
+_WITHIN_FUNCTION = ("<dictcomp>", "<listcomp>", "<setcomp>", "<genexpr>")
+
 
 def recompile_alerts(alerted: AlertedCode) -> Iterator[Alert]:
     """One for each rule and property, those together that changed in the same recompiles.
@@ -126,7 +129,7 @@ def _place(alerted: AlertedCode, causes: Sequence[Cause], axes: Sequence[str], c
     naming = {code for code in {place.code for place in places} if _named_in(code, axes)}  # one line may be that of all
     named = [place for place in places if place.code in naming]
     if named or not places:
-        return next((place for place in named if place.name == function), named[0] if named else None)
+        return next((place for place in named if place.name in (function, *_WITHIN_FUNCTION)), named[0] if named else None)
     if places[0].name not in ("", function) and called and called.line and _named_in(called.code, axes):
         return UserLine(called.file, called.line, called.name, called.code)
     return places[0]

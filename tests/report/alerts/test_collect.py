@@ -488,6 +488,22 @@ def test_a_line_that_knows_the_value_by_another_name_gives_way_to_the_call(
     assert (alert.source_line.file, alert.source_line.line, alert.snippet, alert.marked) == place
 
 
+@pytest.mark.parametrize(("function", "line"), [("<dictcomp>", 11), ("inner", 12)])
+def test_a_comprehension_is_a_line_of_its_function(function: str, line: int) -> None:
+    """Before Python 3.12, it has a name of its own."""
+    lines = code_comment(11, "h = {k: f(v) for k, v in xs.items()}", function), code_comment(12, "return g(xs['b'])", "f")
+    names = "L['xs']['a']", "L['xs']['b']"
+    guards = guard_tree(
+        *(tensor_match(name).replace(RETURN_LINE, comment) for name, comment in zip(names, lines, strict=True)),
+    )
+    sizes = [[make.tensor(rows, 16, source=name) for name in names] for rows in (8, 3)]
+    made = make.compile("0/0", *sizes[0], guards=guards)
+    made += make.compile("0/1", *sizes[1], guards=guards, reasons=[size_mismatch("0/0", 8, 3)])
+    alert = by_code(alerts_of(make.trace(made)))["SL101"]
+    assert alert.source_line is not None
+    assert (alert.source_line.file, alert.source_line.line) == (make.MODEL, line)
+
+
 def test_code_without_a_file_has_no_place() -> None:
     (alert,) = alerts_of(make.trace(static_sizes(8, 3, file="<string>")).replace(make.MAIN.encode(), b"<stdin>")).alerts
     assert alert.source_line is None
