@@ -39,13 +39,20 @@ def mark_function(codes: tuple[str, ...]) -> str:
 
 
 def mark_line(
-    mark: Mark, values: list[str], codes: tuple[str, ...], *, is_resumed: bool = False, has_list: bool = True, is_always: bool = True
+    mark: Mark,
+    values: list[str],
+    codes: tuple[str, ...],
+    *,
+    is_resumed: bool = False,
+    has_list: bool = True,
+    is_always: bool = True,
+    is_within_library: bool = False,
 ) -> str:
     """A call that marks one dim, with the sizes seen; a comment where no line of code could do it.
 
     As arguments, ``min=`` and ``max=`` shut out all other sizes, so the comment has them. ``is_resumed``: the tensor is a local one of
     code after a graph break, and ``mark_dynamic`` fails where it is compiled. ``has_list``: this version of torch reads a list of sources.
-    ``is_always``: each call had such a tensor.
+    ``is_always``: each call had such a tensor. ``is_within_library``: only code of a library passes it.
     """
     or_list = ", or use the list" if has_list else ""
     name = expression(mark.source)
@@ -57,6 +64,8 @@ def mark_line(
         return f"# {name} is a parameter or buffer, which mark_dynamic does not affect: use the list"
     if is_resumed and "." not in name:
         return f"# {name} is created before a graph break: mark dim {mark.dim} in a function under @torch.compiler.disable{or_list}"
+    if is_within_library:
+        return f"# {name} is passed by code of a library: mark dim {mark.dim} of the input that it is made of{or_list}"
     function = mark_function(codes)
     strict = function == "mark_dynamic"
     sizes = sorted({number for number in map(integer, values) if number is not None})

@@ -232,12 +232,21 @@ def _mark_lines(
     seen: tuple[ObservedValues, ...], codes: tuple[str, ...], frames: tuple[Frame, ...], version: TorchVersion, known: SourceIndex
 ) -> Iterator[str]:
     is_resumed = all(resumed_by(frame.name) for frame in frames)
+    is_within = all(frame.is_within_library for frame in frames)
     for item in seen:
         if not item.mark.is_int:
             values = [value for _, value in item.values]
             having = [sum(len(sizes) > item.mark.dim for sizes in known.sizes(frame, item.mark.source)) for frame in frames]
             is_always = all(number in (0, len(frame.entries)) for frame, number in zip(frames, having, strict=True))
-            yield mark_line(item.mark, values, codes, is_resumed=is_resumed, has_list=version.reads_sources, is_always=is_always)
+            yield mark_line(
+                item.mark,
+                values,
+                codes,
+                is_resumed=is_resumed,
+                has_list=version.reads_sources,
+                is_always=is_always,
+                is_within_library=is_within,
+            )
 
 
 def all_sources(explained: Explanations) -> SourceNames:

@@ -9,7 +9,7 @@ from shapelog.display import in_notebook
 from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, function_of, resumed_by
 from shapelog.reading.payloads.guards.tree import GuardTree
-from shapelog.reading.payloads.source_names import Source
+from shapelog.reading.payloads.source_names import Source, is_torch
 from shapelog.reading.payloads.source_names import is_library as in_library
 from shapelog.reading.records import StackFrame
 from shapelog.text import cut, file_name, names_of, one_line, plural
@@ -222,6 +222,13 @@ class Frame:
     def is_library(self) -> bool:
         """Whether the code itself lies in torch or an installed package, so that its user knows it by the caller."""
         return in_library(self.file)
+
+    @property
+    def is_within_library(self) -> bool:
+        """Whether it is code of a library that code of a library calls, as far as the innermost calls are recorded."""
+        known = next((found for compile in self._first_compiles if (found := compile.recorded_callers)), ())
+        caller = next((line for line in reversed(known) if not is_torch(line.file)), None)
+        return self.is_library and caller is not None and in_library(caller.file)
 
 
 class Callers:

@@ -68,3 +68,8 @@ def test_a_range_is_not_proposed_where_the_size_is_compared() -> None:
 def test_code_after_a_graph_break_cannot_mark_its_own_tensors() -> None:
     line = mark_line(Mark(Source("L['y']"), 0), ["8", "9"], ("SL101",), is_resumed=True)
     assert line == "# y is created before a graph break: mark dim 0 in a function under @torch.compiler.disable, or use the list"
+
+
+def test_no_line_of_the_user_marks_what_a_library_passes_itself() -> None:
+    line = mark_line(Mark(Source("L['mask']"), 1), ["8", "9"], ("SL101",), is_within_library=True)
+    assert line == "# mask is passed by code of a library: mark dim 1 of the input that it is made of, or use the list"

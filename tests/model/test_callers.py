@@ -52,6 +52,12 @@ def test_a_stack_that_ends_at_the_wrapper_of_torch_compiler_disable_lacks_the_li
     assert called("/lib/torch/nn/modules/module.py") == "f(x)"
 
 
+def test_what_a_library_calls_itself_is_within_it() -> None:
+    """``generate()`` calls the model; a training loop is the user's own."""
+    assert [frame_of(f"lab/{name}.log.gz", "wrapper").is_within_library for name in ("hf_llama_generate", "hf_bert_train")] == [True, False]
+    assert not frame_of("lab/beam_step_tuples.log.gz", "gather").is_within_library
+
+
 def test_a_line_of_thousands_of_digits_in_a_name_is_no_line() -> None:
     name = f"torch_dynamo_resume_in_f_at_{'1' * 5000}"
     (frame,) = make.report(make.trace(make.static_sizes(8, 3, name=name))).trace.frames
