@@ -261,7 +261,7 @@ def test_more_graphs_than_the_limit_allows_need_a_higher_limit() -> None:
     assert "recompile_limit" not in tools(modes(8))
     assert tools(modes(9))["recompile_limit"].lines == ("torch.compile(f, recompile_limit=16)",)
     assert tools(modes(9), V28)["recompile_limit"].lines == ("torch._dynamo.config.recompile_limit = 16",)
-    assert tools(modes(9), V26)["recompile_limit"].lines == ("torch._dynamo.config.cache_size_limit = 18",)
+    assert tools(modes(9), V26)["recompile_limit"].lines == ("torch._dynamo.config.cache_size_limit = 16",)
 
 
 def test_no_limit_is_high_enough_for_what_is_made_anew_each_time() -> None:
