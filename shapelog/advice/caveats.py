@@ -27,7 +27,7 @@ from shapelog.recompiles.reuse.similar import similar
 from shapelog.text import MOST_NAMED, enumerated, file_name, how_often, names_of, plural, rank_list, seconds, some
 
 _SPECIALIZED = frozenset({"0", "1"})
-_RANGE = re.compile(r"(?=.* <= )(?:(?P<least>\d+) <= )?[^<>=!]*[^<>=!\s](?: <= (?P<most>\d+))?")
+_RANGE = re.compile(r"(?=.* <= )(?:(?P<least>\d{1,18}) <= )?[^<>=!]*[^<>=!\s](?: <= (?P<most>\d{1,18}))?")
 _DIVISION = re.compile(r"//|%|\b(?:Mod|FloorDiv|PythonMod|CeilDiv)\b")
 # A dynamic compile is slow when it takes this many times as long as a static one of the same code, and this many seconds more.
 _MUCH_SLOWER, _NOTABLE = 3.0, 1.0

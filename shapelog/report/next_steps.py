@@ -22,6 +22,7 @@ from shapelog.report.steps.interruptions import SETTING, failure_step, graph_bre
 from shapelog.report.steps.limit import is_lifted, limit_group, limit_step
 from shapelog.report.steps.marks import mark_steps
 from shapelog.report.steps.ranks import rank_steps
+from shapelog.report.steps.slow_graphs import static_steps
 from shapelog.report.steps.step import CONFIDENCE, COSTLY, SET_UP, NextStep, StepKind, StepSources, change_of
 from shapelog.report.steps.vllm import vllm_steps
 from shapelog.rules import AlertKind, Level, Verdict
@@ -62,6 +63,7 @@ def next_steps(found: Alerts) -> tuple[NextStep, ...]:
     steps += export_steps(report.findings, found.repository)
     steps += skipped_steps(run)
     steps += cache_steps(run)
+    steps += static_steps(run)
     steps += vllm_steps(run)
     useful = [step for step in steps if step.saving.is_any or step.kind in (StepKind.RANKS, StepKind.EXPORT)]
     notable = COSTLY * report.summary.seconds

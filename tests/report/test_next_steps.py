@@ -948,3 +948,39 @@ def test_what_breaks_the_graph_of_the_first_call_alone_is_done_before(file: str,
     made += make.compile("1/0", make.tensor(10, 8), name="torch_dynamo_resume_in_f_at_79")
     step = next(step for step in steps_of(make.report(made)) if step.kind is StepKind.GRAPH_BREAK)
     assert step.hints[0].startswith("if only the first call comes here" if is_named else "Avoid it")
+
+
+def padded(*seconds: float) -> Report:
+    """Widths of which each needs a graph of its own: the first static, those after it dynamic."""
+    made = [make.compile("0/0", make.tensor(10, 32), seconds=seconds[0])]
+    rests = {33: "% 4) == 1", 38: "% 4) == 2", 43: "% 4) == 3"}
+    for number, ((width, rest), spent) in enumerate(zip(rests.items(), seconds[1:], strict=False), 1):
+        guard = f"(L['x'].size()[1] {rest}  {code_comment(7, 'x = pad(x, -w % 4)')}"
+        operations = [f'p{at}: "f32[10, s71][s71, 1]cpu" = l_x_ + {at}' for at in range(number)]
+        made.append(
+            make.compile(
+                f"0/{number}",
+                make.tensor(10, width),
+                dynamic=(1,),
+                guards=guard_tree(tensor_match(size=(10, None), stride=(None, 1)), shapes=(guard,)),
+                graph=graph_text('s71: "Sym(s71)", L_x_: "f32[10, s71][s71, 1]cpu"', *operations, f"return (p{number - 1},)"),
+                seconds=spent,
+            )
+        )
+    return make.report(make.trace(*made))
+
+
+def test_graphs_that_are_slow_to_compile_with_symbolic_sizes_are_to_be_static_where_no_mark_makes_them_fewer() -> None:
+    report = padded(9.0, 200.0, 150.0)
+    assert {item.verdict for item in report.explained.recompiles} == {Verdict.JUSTIFIED}
+    (step,) = steps_of(report)
+    assert (step.kind, step.text) == (StepKind.SETUP, ("torch.compile(f, dynamic=False)",))
+    took = "its 2 dynamic graphs took 2 min 30 s\u20133 min 20 s each, the static one 9.00 s"
+    assert step.title == f"Compile f with dynamic=False: {took}, and no mark makes them fewer"
+    assert (step.saving.seconds.least, step.saving.seconds.most) == (350 - 2 * 9 * 1.5, 350 - 2 * 9)
+    assert step.confidence.level == "medium"
+
+
+@pytest.mark.parametrize("seconds", [(9.0, 40.0, 40.0), (1.0, 9.0, 9.0), (9.0,), (0.0, 200.0, 200.0)])
+def test_graphs_that_take_little_longer_stay_dynamic(seconds: tuple[float, ...]) -> None:
+    assert steps_of(padded(*seconds)) == ()
