@@ -16,6 +16,7 @@ from shapelog.reading.payloads.recompile_reasons import NamedBackend, Reason, ba
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.classification.floats import is_compared_with_tensor
+from shapelog.recompiles.classification.result import computes_something_else
 from shapelog.recompiles.classification.sizes import COPY_OF_ROW, EXPANDED, EXPANDED_IN_BACKWARD
 from shapelog.recompiles.classification.tensors import COPY_OF_VIEW
 from shapelog.recompiles.classify import classify
@@ -62,6 +63,7 @@ _PINNED = frozenset(("SL201", "SL202"))
 # An int that can be symbolic changed, of a module or not.
 INT_RULES = frozenset(("SL102", "SL315"))
 
+_EACH_LAYOUT = "accept one graph for each layout: the code takes another path for it, as where it asks x.is_contiguous()"
 _OF_SELECTED = "accept one graph for each selected part: its parameters require gradients, and those of the others do not"
 _NONE_OR_VALUE, _CONSTANT = "SL322", "SL311"
 _LAST_ATTRIBUTE = re.compile(r".*\.(\w+)", re.S)
@@ -334,7 +336,9 @@ def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
     if (of_base := _base_cause(cause, item, entry, call)) is not None:
         return of_base
     if codes[0] == "SL105" and not stated and item.prop.kind is not Kind.VIEW:
-        return _layout_cause(cause, item, entry, call)
+        of_layout = _layout_cause(cause, item, entry, call)
+        is_asked = computes_something_else(item, entry, call)
+        return of_layout._replace(own_verdict=Verdict.JUSTIFIED, own_remedy=_EACH_LAYOUT) if is_asked else of_layout
     if codes[0] == "SL103" and item.shape:
         return _duck_shape_cause(cause, item.shape.parsed.names, call)
     if item.prop.kind is Kind.GLOBAL_STATE and not item.prop.name:  # before torch 2.13 only the names of what changed are recorded

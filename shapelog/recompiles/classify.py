@@ -12,6 +12,7 @@ from shapelog.recompiles.classification.result import (
     Classifier,
     code_of,
     compute_with_other_numbers,
+    computes_something_else,
     have_other_graphs,
     line_of,
     made_outside,
@@ -43,6 +44,7 @@ _PERHAPS_WITH_GRADIENTS = (
     "give the tensor the same requires_grad in every call: detach() it where no gradient has to flow back through it, "
     "or call requires_grad_() on it before the first call"
 )
+_ASKS_FOR_GRADIENTS = re.compile(r"\b(?:if|elif|while|assert)\b.*\.requires_grad\b")
 _EACH_BRANCH = "accept two graphs: the code takes another path for a tensor that requires a gradient"
 _TENSORS = frozenset((Described.TENSOR.value, "torch.Tensor"))
 _STEADY_STATE = "keep other threads from changing what the code reads, and attributes from returning something else each time they are read"
@@ -123,13 +125,13 @@ def _of_branch_on_type(found: Classification, item: Violation, entry: CompileFac
     if not branches_on_type(code_of(item), spelled(item.source)):
         is_on_type = str(item.expected) in _TENSORS or str(item.actual) in _TENSORS
         return found._replace(verdict=Verdict.JUSTIFIED, remedy=_EACH_TYPE) if is_on_type and run_other_lines(item, entry, call) else found
-    is_other = have_other_graphs(entry, call) or compute_with_other_numbers(entry, call)
+    is_other = have_other_graphs(entry, call) or computes_something_else(item, entry, call)
     return found._replace(verdict=Verdict.JUSTIFIED, remedy=_EACH_TYPE) if is_other else found
 
 
 def _of_gradients(found: Classification, item: Violation, entry: CompileFacts, call: CompileFacts) -> Classification:
     """The same of a tensor that requires grad in some calls only, with what to do by where it comes from. A text does not have that."""
-    if run_other_lines(item, entry, call):
+    if run_other_lines(item, entry, call) or (_ASKS_FOR_GRADIENTS.search(code_of(item)) and compute_with_other_numbers(entry, call)):
         return found._replace(verdict=Verdict.JUSTIFIED, remedy=_EACH_BRANCH)
     if is_parameter(item, entry, call):
         return found._replace(remedy=_FIXED_PARAMETER)

@@ -4627,7 +4627,36 @@ def test_tensors_that_the_code_compares_as_objects_are_not_to_be_copied(line: st
     shared = guard_manager(names[0], f"OBJECT_ALIASING: {names[0]} is {names[1]}", comment=code_comment(7, line))
     cause = only(two(guard_tree(*tensors, shared), guard_tree(*tensors), f"a is b  {code_comment(7, line)}"))
     assert (cause.codes, cause.sentence) == (("SL317",), "a and b were the same tensor, and now differ")
-    assert cause.own_remedy.endswith("or accept one graph for each case") is is_compared
+    assert (cause.verdict is Verdict.JUSTIFIED) is is_compared
+    assert cause.own_remedy.startswith("accept one graph for each case") is is_compared
+
+
+def test_tensors_whose_number_decides_what_is_computed_are_not_to_be_copied() -> None:
+    """``return a + len({a, b})``: the set is on another line than the guard, if that has one at all."""
+    names = "L['a']", "L['b']"
+    tensors = [tensor_match(source, size=(4,)) for source in names]
+    shared = guard_manager(names[0], f"OBJECT_ALIASING: {names[0]} is {names[1]}")
+    graphs = [graph_text('L_a_: "f32[4][1]cpu"', f'y: "f32[4][1]cpu" = l_a_ + {number}', "return (y,)") for number in (1, 2)]
+    inputs = [tensor(4, source=name) for name in names]
+    made = trace(compiled("0/0", inputs[0], guards=guard_tree(*tensors, shared), graph=graphs[0]))
+    made += compiled("0/1", *inputs, guards=guard_tree(*tensors), graph=graphs[1], reasons=("0/0: a is b",))
+    cause = only(made)
+    assert (cause.codes, cause.verdict) == (("SL317",), Verdict.JUSTIFIED)
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_an_attribute_that_a_line_asks_for_decides_what_the_code_does(is_asked: bool) -> None:
+    line = 'if hasattr(obj, "z"):' if is_asked else "y = copy(obj)"
+    made = b""
+    for number, text in enumerate(("not ", "")):
+        has = f"NO_HASATTR: {text}hasattr(L['obj'], 'z')  # {line}  # app/m.py:3 in f"
+        graph = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', f'y: "f32[10, 8][8, 1]cpu" = l_x_ + {number}', "return (y,)")
+        reasons = (f"0/0: not hasattr(obj, 'z')  # {line}  # app/m.py:3 in f",) if number else ()
+        tree = guard_tree(tensor_match(), guard_manager("L['obj']", has))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=tree, graph=graph, reasons=reasons)
+    cause = only(trace(made))
+    assert cause.sentence == "obj now has the attribute z"
+    assert (cause.own_verdict is Verdict.JUSTIFIED) is is_asked
 
 
 @pytest.mark.parametrize(

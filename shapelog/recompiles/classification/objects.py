@@ -13,6 +13,7 @@ from shapelog.recompiles.classification.result import (
     Classifier,
     code_of,
     compute_with_other_numbers,
+    computes_something_else,
     short_type,
     takes_another_way,
 )
@@ -80,6 +81,8 @@ def has_attribute(item: Violation, name: str, entry: CompileFacts, call: Compile
     is_tensor = any((item.source, TENSOR) in known.facts for known in (entry, call))
     if now == "now has" and item.source in entry.compile.changed_objects and item.source not in call.compile.changed_objects:
         return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", verdict=Verdict.JUSTIFIED, remedy=_SET_ITSELF)
+    if _branches_on_attribute(item) and (call.compile.graph is None or computes_something_else(item, entry, call)):
+        return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", verdict=Verdict.JUSTIFIED, remedy=_EACH_FLAG)
     if _is_flag(item) and takes_another_way(item, entry, call):
         return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", verdict=Verdict.JUSTIFIED, remedy=_EACH_FLAG)
     return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", remedy=_SAME_TENSORS if is_tensor else "")
@@ -87,6 +90,12 @@ def has_attribute(item: Violation, name: str, entry: CompileFacts, call: Compile
 
 def _asks_for_id(item: Violation, name: str) -> bool:
     return re.search(rf"(?<![\w.])id\({re.escape(name)}\)", code_of(item)) is not None
+
+
+def _branches_on_attribute(item: Violation) -> bool:
+    """Whether a line branches on an attribute being there, ``if hasattr(obj, "z"):``."""
+    asked = rf"""\b(?:if|elif|while)\b.*\bhasattr\([^'"]+['"]{re.escape(item.prop.name)}['"]\)"""
+    return re.search(asked, code_of(item)) is not None
 
 
 def _is_flag(item: Violation) -> bool:

@@ -107,6 +107,13 @@ def takes_another_way(item: Violation, entry: CompileFacts, call: CompileFacts) 
     return have_other_graphs(entry, call) and is_tested(code_of(item), spelled(item.source))
 
 
+def computes_something_else(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether the code branches on what changed, as its graphs show: by lines that only one of them runs, or by other numbers on the same
+    lines, ``x + len({a, b})`` for two tensors that are one.
+    """
+    return run_other_lines(item, entry, call) or compute_with_other_numbers(entry, call)
+
+
 def made_outside(source: Source, lines: Iterable[StackFrame | UserLine | None]) -> str:
     """What to do about a number or a list that a line of the user's makes a tensor of, which may be made before; "" where none does."""
     own = (line for line in lines if line and not is_library(line.file))

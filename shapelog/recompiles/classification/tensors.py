@@ -5,7 +5,15 @@ import re
 from shapelog.reading.payloads.properties import MARKED_BY, TENSOR, Kind
 from shapelog.reading.payloads.source_names import Source, display_text
 from shapelog.reading.records import calling_line
-from shapelog.recompiles.classification.result import TRACED, Classification, Classifier, code_of, short_type, shown_guard
+from shapelog.recompiles.classification.result import (
+    TRACED,
+    Classification,
+    Classifier,
+    code_of,
+    computes_something_else,
+    short_type,
+    shown_guard,
+)
 from shapelog.recompiles.classification.state import WHOLE_TRANSFORM
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
@@ -16,7 +24,7 @@ _SAME_OBJECTS = "pass objects that are always distinct or always the same, or ac
 _BOTH_BRANCHES = "accept one graph per branch: a clone() of the tensor has the same sizes, and so takes the same branch"
 _AS_KEYS = "look up what belongs to the tensor before the call, and pass that: a dict with tensors as keys needs a graph for each of them"
 _SAME_PARAMETERS = "pass parameters that are always distinct or always the same, or accept one graph for each case"
-_NOT_COPIED = "pass tensors that are always distinct or always the same, or accept one graph for each case"
+_EACH_IDENTITY = "accept one graph for each case: what the code computes depends on which of these are the same object"
 _OFFSETS = "._offsets"  # of a nested tensor, which shares them with others of the same shape
 _SAME_OFFSETS = "make the nested tensors with one offsets tensor in every call, or accept one graph for each case"
 _BOTH_LEVELS = "accept two graphs, or wrap what is called below autograd in torch.compiler.disable"
@@ -141,8 +149,9 @@ def aliasing(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
             if branch:
                 return Classification(("SL317", "SL204"), f"{words}; the code branches on their sizes ({branch})", remedy=_BOTH_BRANCHES)
             names = [*map(Source, (*others, last))]
-            remedy = _remedy_of_alias(names, is_tensor, entry, call) or (_NOT_COPIED if _are_compared(names, code_of(item)) else "")
-            return Classification(("SL317",), words, remedy=remedy)
+            if _are_compared(names, code_of(item)) or computes_something_else(item, entry, call):
+                return Classification(("SL317",), words, verdict=Verdict.JUSTIFIED, remedy=_EACH_IDENTITY)
+            return Classification(("SL317",), words, remedy=_remedy_of_alias(names, is_tensor, entry, call))
     overlapping = _OVERLAPPING.search(item.reason.code) if item.reason else None
     if overlapping and overlapping["apart"]:
         together, apart = (enumerated(display_text(text).split(", ")) for text in overlapping.group("together", "apart"))
