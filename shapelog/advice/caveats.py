@@ -163,7 +163,8 @@ def _dims_that_stayed(marks: list[Mark], index: SourceIndex) -> Iterator[str]:
     stayed: dict[tuple[Frame, ...], list[Mark]] = {}
     for mark in marks:
         frames = [frame for frame in index.with_tensor_or_value(mark.source) if not mark.is_int and index.stayed(frame, mark)]
-        stayed.setdefault(tuple(frame for frame in frames if index.varied(frame, mark.source)), []).append(mark)
+        varied = (frame for frame in frames if index.varied(frame, mark.source) and not _has_other_strides(frame, mark.source, index))
+        stayed.setdefault(tuple(varied), []).append(mark)
     for at, same in stayed.items():
         if at:
             named = ", ".join(list(dict.fromkeys(frame.placed_title for frame in at))[:4])
@@ -173,6 +174,11 @@ def _dims_that_stayed(marks: list[Mark], index: SourceIndex) -> Iterator[str]:
                 f"Entries match by name, so {which} {dims} of {same[0].source.display_name} of {named} {are} marked too, although {they} "
                 f"did not change there{_as_recorded(at)}. {_harm_of_size(same[0].source, at)}"
             )
+
+
+def _has_other_strides(frame: Frame, source: Source, index: SourceIndex) -> bool:
+    """Whether strides of a tensor changed in a frame, which become symbolic with the sizes."""
+    return any("SL105" in cause.codes for cause in index.causes(frame, source))
 
 
 def caveats_of_source(

@@ -14,7 +14,7 @@ from shapelog.advice.replay import FramePlan, Marks, Replay
 from shapelog.advice.savings import Savings, ServedCall
 from shapelog.advice.source_index import SourceIndex
 from shapelog.display import in_notebook
-from shapelog.model.compile import Outcome, resumed_by
+from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.model.frame import Frame
 from shapelog.model.ids import TorchVersion
 from shapelog.reading.payloads.source_names import Source
@@ -223,9 +223,20 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
         confidence=confidence,
         confidence_reason=reason,
         caveats=caveats,
-        place=frames[0].called_at,
+        place=_called_at(frames[0], marks[0].source),
         python=tuple(_mark_lines(seen, codes, frames, selected.version, selected.known)),
     )
+
+
+def _called_at(frame: Frame, source: Source) -> StackFrame | None:
+    """The line that makes the first call in which there is such a source: state that a model keeps is None in those before."""
+    calls = (line for compile in frame.entries if _has_source(compile, source) and (line := frame.caller(compile)))
+    return next(calls, frame.called_at)
+
+
+def _has_source(compile: Compile, source: Source) -> bool:
+    tree = compile.guards
+    return source in tree.sources if tree else any(item.source == source for item in compile.inputs)
 
 
 def _mark_lines(

@@ -275,6 +275,7 @@ def test_a_dim_that_never_varied_is_marked_for_the_stride_that_follows_from_it()
     assert "SL105" in found.codes
     assert "always" in found.rationale
     assert "a symbolic size makes the changing stride symbolic too" in found.rationale
+    assert found.caveats == ()  # it is no dim that is marked by accident
 
 
 def test_one_of_two_dims_that_shared_a_symbol_is_marked() -> None:
@@ -777,3 +778,16 @@ def test_the_time_of_compiles_that_may_stay_is_part_of_the_estimate() -> None:
     assert advice.after.unsure_seconds > 0
     surely = advice.after.seconds.least * RUN_TO_RUN
     assert advice.after.seconds.most == pytest.approx((surely + advice.after.unsure_seconds) * RUN_TO_RUN)
+
+
+def test_a_suggestion_is_called_where_its_source_is_there() -> None:
+    """A model that keeps state has none in the first call."""
+    state = "L['state']['k']"
+    made = trace(make.compile("0/0", tensor(2, 8), call=30))
+    for number, width in enumerate((8, 12), 1):
+        of_state = tensor(2, width, source=state)
+        reasons = (size_mismatch("0/1", 8, 12, name="state['k']", dim=1),) if number > 1 else ("0/0: type(state) mismatch",)
+        made += make.compile(f"0/{number}", tensor(2, 8), of_state, call=40, reasons=reasons)
+    (found,) = [item for item in make.advice(made).suggestions if item.source == state]
+    assert found.place is not None
+    assert found.place.line == 40
