@@ -12,7 +12,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import display_text
 from shapelog.recompiles.branches import break_on_symbol, index_of, other_path
 from shapelog.recompiles.causes import Cause, EntryDifference
-from shapelog.recompiles.classification.result import shown_guard
+from shapelog.recompiles.classification.result import line_that_failed, shown_guard
 from shapelog.recompiles.exact_values import is_another_in_each_graph
 from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.reuse.graph_reuse import GraphReuse
@@ -209,7 +209,8 @@ def _where_it_branches(entry: Compile, compile: Compile, table: FactTable) -> st
     shapes = compile.guards.shapes if compile.guards else ()
     own = (shape for shape in shapes if shape.is_of_code and shape.parsed.names and not _OF_LAYOUT.search(shape.expression))
     failed = [shape for shape in own if shape.parsed.holds(numbers) is False and all(numbers[name] > 1 for name in shape.parsed.names)]
-    lines = ((len(shape.expression), line) for shape in failed if (line := place_of(shape.comment)) and line.code)
+    places = ((shape, line_that_failed(shape, [numbers[name] for name in shape.parsed.names])) for shape in failed)
+    lines = ((len(shape.expression), line) for shape, line in places if line and line.code)
     _, line = min(lines, key=itemgetter(0), default=(0, None))
     return f" at {file_name(line.file)}:{line.line} ({shorten(line.code, _LONGEST_CODE)})" if line else ""
 

@@ -1,10 +1,11 @@
 """What every classifier returns, and the words that several of them use."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guards.comments import UserLine, place_of
+from shapelog.reading.payloads.guards.comments import UserLine, place_of, places_of
+from shapelog.reading.payloads.guards.tree import ShapeGuard
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
 from shapelog.reading.records import StackFrame
@@ -22,6 +23,8 @@ GRADIENT = ".grad"
 CLEARED = "clear the gradients before each call, zero_grad(set_to_none=True), or accept one graph with gradients and one without"
 # What else code may branch on.
 _BRANCHED_ON = frozenset((Kind.VALUE, Kind.TYPE, Kind.GLOBAL_STATE, Kind.REQUIRES_GRAD, Kind.DTYPE, Kind.RANK, Kind.LENGTH, Kind.ID))
+# Shorter than that of an int64, and not that of Inductor's 32-bit indices, which hardly any size exceeds, and which 0/1 may have as well.
+UPPER_BOUND = re.compile(r" <= (?!2147483647$)\d{1,15}$")
 # ``torch.sym_float(n)`` is ``float(n)`` of a symbol.
 _SYMBOLIC = re.compile(r"\btorch\._?sym_")
 # Characters of a guard in a sentence: sizes that were divided have very long ones.
@@ -105,6 +108,14 @@ def run_other_lines(item: Violation, entry: CompileFacts, call: CompileFacts) ->
 def takes_another_way(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
     """Whether a line branches on what changed, and the graphs differ."""
     return have_other_graphs(entry, call) and is_tested(code_of(item), spelled(item.source))
+
+
+def line_that_failed(shape: ShapeGuard, values: Sequence[float]) -> UserLine | None:
+    """The line of a guard that these values do not meet; of a range with a line for each end, that of the end which they are beyond."""
+    upper = UPPER_BOUND.search(shape.expression)
+    is_above = bool(upper and values and values[0] > int(upper[0].removeprefix(" <= ")))
+    lines = places_of(shape.comment) or (place_of(shape.comment),)
+    return lines[-1] if is_above else lines[0]
 
 
 def computes_something_else(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from shapelog.reading.payloads.guards.comments import place_of, places_of
+from shapelog.reading.payloads.guards.comments import place_of
 from shapelog.reading.payloads.guards.tree import ShapeGuard
 from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import Source, display_text, is_library
@@ -20,7 +20,14 @@ from shapelog.recompiles.classification.floats import (
 )
 from shapelog.recompiles.classification.number_operators import break_with_tensor, take_tensor
 from shapelog.recompiles.classification.pins import by_whom, remedy_of_pinned_int, specializer
-from shapelog.recompiles.classification.result import Classification, Classifier, made_outside, shown_guard
+from shapelog.recompiles.classification.result import (
+    UPPER_BOUND,
+    Classification,
+    Classifier,
+    line_that_failed,
+    made_outside,
+    shown_guard,
+)
 from shapelog.recompiles.classification.rewrites import rewriting
 from shapelog.recompiles.classification.sizes import ACCEPT, COPY_OF_ROW, LAYOUT, OWN_SYMBOLS, SLICE, unbacked
 from shapelog.recompiles.evidence.violation import Violation
@@ -57,8 +64,6 @@ _OLD_ZERO_ONE = re.compile(r"2 <= [^<>=]+(?: <= 2147483647)?|Ne\([^()]+, [01]\)"
 _BOUNDS = re.compile(r"(?:\d+ <= )?[^<>=]+(?: <= \d+)?")
 _FIXED_AT_ONE = re.compile(r"specialized it to be a constant \([01]\)")  # an error about a mark
 _LONGEST_CODE = 60
-# Shorter than that of an int64, and not that of Inductor's 32-bit indices, which hardly any size exceeds, and which 0/1 may have as well.
-_UPPER_BOUND = re.compile(r" <= (?!2147483647$)\d{1,15}$")
 # Where Inductor asks whether 32 bits are enough for the indices of a tensor.
 _WIDTH_OF_INDICES = " in can_use_32bit_indexing)"
 _WIDE_INDICES = "accept a graph for tensors of more than 2147483647 elements: it has 64-bit indices"
@@ -203,7 +208,7 @@ def _zero_one(guard: _Guard) -> Classification | None:
     Where the size of the call is not known, an upper bound is the one that more likely failed, unless the compile failed for a size of 1.
     """
     is_zero_one = _ZERO_ONE in guard.shape.comment or _OLD_ZERO_ONE.fullmatch(guard.expression)
-    is_small = _FIXED_AT_ONE.search(guard.call.compile.metrics.fail_reason) or not _UPPER_BOUND.search(guard.expression)
+    is_small = _FIXED_AT_ONE.search(guard.call.compile.metrics.fail_reason) or not UPPER_BOUND.search(guard.expression)
     values = guard.values or ([0] if is_zero_one and is_small else [])
     if not (is_zero_one or guard.is_equality) or all(value not in (0, 1) for value in values):
         return None
@@ -211,7 +216,7 @@ def _zero_one(guard: _Guard) -> Classification | None:
     what = "a storage offset" if is_offset else "a size" if guard.sizes or not guard.values else "an int"
     sentence = f"PyTorch always specializes on {what} of 0 or 1: the cache entry requires {guard.shown}"
     # An upper bound of the size is of a branch.
-    of_size = ACCEPT if _UPPER_BOUND.search(guard.expression) else unbacked(guard.source)
+    of_size = ACCEPT if UPPER_BOUND.search(guard.expression) else unbacked(guard.source)
     part = guard.source.tensor_part
     view = part.tensor.view_of_base if part else None
     sentence += f": the size of what {view.display_name} is a view of" if view else ""
@@ -288,7 +293,7 @@ def _branch(guard: _Guard) -> Classification:
         sentence = f"Inductor's 32-bit indices are too small for a tensor: the cache entry requires {guard.shown}"
         return Classification(("SL204",), sentence, True, remedy=_WIDE_INDICES)
     what = "an int" if guard.names and not guard.sizes else "a size"
-    is_open = not guard.values and _ZERO_ONE in guard.shape.comment and _UPPER_BOUND.search(guard.expression)
+    is_open = not guard.values and _ZERO_ONE in guard.shape.comment and UPPER_BOUND.search(guard.expression)
     small = f"{what} is 0 or 1, on which PyTorch always specializes, or " if is_open else ""
     branches = f"the code branches on {'it' if small else what}{_elsewhere(guard)}"
     return Classification(("SL204",), f"{small}{branches}: the cache entry requires {guard.shown}", True)
@@ -298,10 +303,7 @@ def _elsewhere(guard: _Guard) -> str:
     """`` at einops/einops.py:183 (if length != known)``: the line that a guard comes from, where that is in a library or in another file
     than the code: a report shows a line of the code's own file as its place.
     """
-    upper = _UPPER_BOUND.search(guard.expression)
-    is_above = bool(upper and guard.values and guard.values[0] > int(upper[0].removeprefix(" <= ")))
-    lines = places_of(guard.shape.comment) or (place_of(guard.shape.comment),)
-    line = lines[-1] if is_above else lines[0]
+    line = line_that_failed(guard.shape, guard.values)
     own = guard.entry.code_file.replace("\\", "/")  # a refused call may have no metrics
     if line is None or (not is_library(own) and f"/{own}".endswith(f"/{line.file}")):
         return ""
