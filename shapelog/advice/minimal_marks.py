@@ -128,7 +128,8 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
             with_harmful.drop([item.mark])
     saving.reverse()
     chosen, is_minimal = frozenset(savings.chosen), savings.steps_left > 0
-    widening = {mark for mark in _widening(replayed, chosen) if harm.of(mark) is None and (version.reads_dims or not version.reads_sources)}
+    wider = _widening(replayed, chosen, explained.facts)
+    widening = {mark for mark in wider if harm.of(mark) is None and (version.reads_dims or not version.reads_sources)}
     if widening:  # with these, marks on what follows from them may save nothing more
         savings = Savings(replayed, chosen | widening)
         _drop_useless(savings, replayed, version, named, kept=widening)
@@ -136,9 +137,9 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
     return MarkSelection(chosen, tuple(saving), is_minimal)
 
 
-def _widening(replayed: Replay, chosen: Marks) -> Iterator[Mark]:
-    """Further sizes of the tensors on the list, and of their bases, that a compile which goes had symbolic, and that had several values
-    above 1 in its frame.
+def _widening(replayed: Replay, chosen: Marks, facts: FactTable) -> Iterator[Mark]:
+    """Further sizes and ints that a compile which goes had symbolic, and that had several values above 1 in its frame; and those of the
+    bases of tensors on the list.
 
     Without them, what takes its place is for one of these values alone, and calls that hit the cache before compile again. The sizes that
     the code needs equal to one of them are marked with it: where one is static, all are.
@@ -148,8 +149,7 @@ def _widening(replayed: Replay, chosen: Marks) -> Iterator[Mark]:
     for plan in replayed.plans:
         for index, route in plan.served(chosen).items():
             narrowed = {mark_at(source) for source in route.narrows(chosen)}
-            sizes = (mark for mark in narrowed if not mark.is_int and (mark.source.view_of_base or mark.source) in listed)
-            wider = {mark for mark in sizes if mark.source.view_of_base or _has_several(plan.frame, mark)}
+            wider = {mark for mark in narrowed if mark.source.view_of_base in listed or _has_several(plan.frame, mark, facts)}
             if wider:
                 found.append((plan.calls[index].compile, route, wider))
     own = frozenset(mark for _, _, wider in found for mark in wider)
@@ -160,8 +160,10 @@ def _widening(replayed: Replay, chosen: Marks) -> Iterator[Mark]:
         yield from (other for mark in wider for other in equal.get(mark, ()) if other in narrowed)
 
 
-def _has_several(frame: Frame, mark: Mark) -> bool:
-    """Whether a size of a tensor had two values or more, 0 and 1 not counted, which need graphs of their own."""
+def _has_several(frame: Frame, mark: Mark, facts: FactTable) -> bool:
+    """Whether a size of a tensor, or an int, had two values or more, 0 and 1 not counted, which need graphs of their own."""
+    if mark.is_int:
+        return len({facts.of(compile).numbers.get(mark.place) for compile in frame.compiles} - {None, 0, 1}) > 1
     sizes = (item.size for compile in frame.compiles for item in compile.inputs if item.source == mark.source)
     return len({size[mark.dim] for size in sizes if len(size) > mark.dim} - {0, 1}) > 1
 

@@ -435,6 +435,19 @@ def test_a_dim_in_which_the_compile_that_goes_was_symbolic_is_listed_with_the_ot
     assert (found.dims, found.gone, found.confidence, found.caveats) == ((0, 1), ("0/2",), "high", ())
 
 
+@pytest.mark.parametrize(("numbers", "entries"), [((9, 8), {"L['x']:0", "L['n']"}), ((1, 8), {"L['x']:0"})])
+def test_so_is_an_int_that_had_several_values(numbers: tuple[int, int], entries: set[str]) -> None:
+    """The number of nodes that a graph layer computes, which comes with the tensor."""
+    made = b""
+    for place, number in enumerate(numbers):
+        graph = graph_text('L_x_: "f64[10, 8][8, 1]cpu"') if place == 0 else ""
+        made += compiled(f"0/{place}", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['n']", number)), graph=graph)
+    of_int = guard_manager("L['n']", "TYPE_MATCH: ___check_type_id(L['n'], 7), type=<class 'int'>", type="int")
+    symbols = (("s77", "12", "L['x'].size()[0]"), ("s78", str(numbers[-1]), "L['n']"))
+    made += compiled("0/2", tensor(12, 8), guards=guard_tree(tensor_match(size=(None, 8)), of_int), symbols=symbols)
+    assert set(make.advice(trace(made)).entries) == entries
+
+
 def test_a_dim_that_another_length_alone_of_calls_with_more_tensors_made_symbolic_is_not() -> None:
     """Layers of an encoder have one length, and those of a decoder, which take what the encoder returned, another."""
     assert only(make.advice(widest(8, 9, takes_more=True))).dims == (0,)
