@@ -163,7 +163,7 @@ def _dims_that_stayed(marks: list[Mark], index: SourceIndex) -> Iterator[str]:
     stayed: dict[tuple[Frame, ...], list[Mark]] = {}
     for mark in marks:
         frames = [frame for frame in index.with_tensor_or_value(mark.source) if not mark.is_int and index.stayed(frame, mark)]
-        varied = (frame for frame in frames if index.varied(frame, mark.source) and not _has_other_strides(frame, mark.source, index))
+        varied = (frame for frame in frames if index.varied(frame, mark.source) and not _changed_there(frame, mark, index))
         stayed.setdefault(tuple(varied), []).append(mark)
     for at, same in stayed.items():
         if at:
@@ -176,9 +176,11 @@ def _dims_that_stayed(marks: list[Mark], index: SourceIndex) -> Iterator[str]:
             )
 
 
-def _has_other_strides(frame: Frame, source: Source, index: SourceIndex) -> bool:
-    """Whether strides of a tensor changed in a frame, which become symbolic with the sizes."""
-    return any("SL105" in cause.codes for cause in index.causes(frame, source))
+def _changed_there(frame: Frame, mark: Mark, index: SourceIndex) -> bool:
+    """Whether a recompile of a frame is about this dim, perhaps one that was refused, or about strides of the tensor, which become
+    symbolic with the sizes.
+    """
+    return any("SL105" in cause.codes or cause.prop == size(mark.dim) for cause in index.causes(frame, mark.source))
 
 
 def caveats_of_source(
