@@ -12,22 +12,12 @@ NAMES = tuple(names(len(PIECES) + 40))
 _WITH_VERDICT = "check html"
 
 
-@pytest.fixture(scope="module")
-def rendered() -> dict[str, bytes]:
+def test_they_are_text_that_is_seen_in_every_format_and_a_shell_takes_back_the_value() -> None:
     few = outputs(make.load(trace_with(*NAMES[::8])))
-    return outputs(make.load(trace_with(*NAMES)), left_out=(_WITH_VERDICT,)) | {_WITH_VERDICT: few[_WITH_VERDICT]}
-
-
-def test_every_format_that_is_read_has_them(rendered: dict[str, bytes]) -> None:
+    rendered = outputs(make.load(trace_with(*NAMES)), left_out=(_WITH_VERDICT,)) | {_WITH_VERDICT: few[_WITH_VERDICT]}
     forms = {where.rpartition(" ")[2]: output for where, output in rendered.items()}
     assert forms.keys() >= set(READ)
     assert all(len(output) > 200 for output in rendered.values())
-
-
-def test_they_are_text_that_is_seen_in_every_format(rendered: dict[str, bytes]) -> None:
     assert list(flaws(rendered)) == []
-
-
-def test_a_shell_takes_back_the_value(rendered: dict[str, bytes]) -> None:
     line, value = (rendered[f"advice {form}"].decode().removesuffix("\n") for form in ("shell", "env"))
     assert list(shell_flaws(line, value)) == []
