@@ -12,12 +12,15 @@ _NODE = re.compile(r"^([a-z]\w*?)(?:_\d+)?(?:: \"[^\"]*\")? = (?!L_)")
 # A function that Dynamo does not trace (``SkipFunctionVariable.call_function``): the graph breaks at its call.
 _SKIPPED = re.compile(r"marked that the function `([\w.<>]+)` in file `([^`]+)` should not be traced")
 _CALL = re.compile(r"[\w\])]\(")
+_REFLECTED = frozenset(("lt", "le", "gt", "ge"))
 _READS_SELF = re.compile(r"(?<![\w.])self\.")
 
 
 def other_library_function(name: str, entry: CompileFacts, call: CompileFacts) -> str:
     """Which functions of a library were passed, as far as the two graphs show them."""
     before, after = _other_operators(entry, call)
+    if {before, after} & _REFLECTED and any(_takes_number_first(name, code) for _, code in _lines(entry) | _lines(call)):
+        return f"{name} is a different library function"
     was_called, is_called = (_is_called_on_its_own_line(name, *pair) for pair in ((entry, call), (call, entry)))
     took_one_path = _lines(entry) == _lines(call)
     if before and after and (took_one_path or (was_called and is_called)):
@@ -27,6 +30,11 @@ def other_library_function(name: str, entry: CompileFacts, call: CompileFacts) -
     if before and was_called:
         return f"{name} was {before} and is now a different library function"
     return f"{name} is a different library function"
+
+
+def _takes_number_first(name: str, code: str) -> bool:
+    """Whether a line calls a function with a number and then a tensor: ``lt(2, x)``, which is ``x > 2`` in a graph."""
+    return re.search(rf"(?<!\w){re.escape(name.rpartition('.')[2])}\(\s*-?[\d.]", code) is not None
 
 
 def operator_of(name: str, known: CompileFacts, other: CompileFacts) -> str:

@@ -3235,6 +3235,15 @@ def test_an_operator_of_python_is_named_as_its_node_in_the_graph() -> None:
     assert only(made).sentence == "op is a different library function: lt, now ge"
 
 
+@pytest.mark.parametrize(("line", "names"), [("return op(-10, x)", ""), ("return op(x, 3)", ": lt, now ge")])
+def test_a_comparison_with_the_number_first_is_reflected_in_the_graph(line: str, names: str) -> None:
+    trees = [guard_tree(tensor_match(), identity("L['op']", number, "builtin_function_or_method")) for number in (1, 2)]
+    place = f"# File: /srv/app/model.py:6 in f, code: {line}"
+    graphs = graph_text(INPUT, place, "lt = l_x_ < 3;  l_x_ = None"), graph_text(INPUT, place, "ge_1 = l_x_ >= 3;  l_x_ = None")
+    made = trace(*[compiled(f"0/{number}", tensor(10, 8), guards=trees[number], graph=graphs[number]) for number in (0, 1)])
+    assert only(made).sentence == f"op is a different library function{names}"
+
+
 def test_a_function_with_different_code_is_passed_on_purpose() -> None:
     trees = [guard_tree(tensor_match(), identity("L['fn'].__code__", number, "code")) for number in (7001, 7002)]
     calls = "# File: /srv/app/model.py:{} in {}, code: return x"
@@ -4799,3 +4808,14 @@ def test_only_what_autograd_passes_is_marked_in_the_forward_pass(file: str, is_p
     calls = [compiled(f"!0/3/{number}", tensor(rows, 8), name="forward", file=file, line=9) for number, rows in enumerate((10, 12))]
     (cause,) = make.report(trace(*calls)).recompiles[0].causes
     assert cause.own_remedy.startswith("mark the sizes that vary in the inputs of the forward pass") is is_passed
+
+
+@pytest.mark.parametrize(
+    ("line", "is_cond"), [("return torch.cond(flag, true_fn, false_fn, [x])", True), ("return seconds(flag, x)", False)]
+)
+def test_a_bool_that_cond_takes_is_to_be_a_tensor(line: str, is_cond: bool) -> None:
+    trees = [guard_tree(tensor_match(), equals_match("L['flag']", value, "bool", comment=code_comment(7, line))) for value in (True, False)]
+    cause = only(two(*trees, f"L['flag'] == True  {code_comment(7, line)}"))
+    assert cause.codes == ("SL311",)
+    assert cause.own_remedy.startswith("pass a tensor, torch.tensor(flag)") is is_cond
+    assert (cause.verdict is Verdict.CODE) is is_cond

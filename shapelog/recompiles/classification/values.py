@@ -21,6 +21,9 @@ LONGEST_VALUE = 100
 # Characters of two sets in one, where what they differ in is not easily seen.
 _SHORT_SETS = 32
 _OTHER_BOOL = {"True": "False", "False": "True"}
+# A condition that ``torch.cond`` takes: of a bool, PyTorch captures one side alone.
+_PASSED_TO_COND = re.compile(r"\bcond\(")
+_AS_PREDICATE = "pass a tensor, torch.tensor({}): then torch.cond keeps both sides in one graph"
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
 _COUNTER = "itertools.count"
 _NUMBER_OF_COUNTER = "call next({}) outside the compiled function, and pass the number"
@@ -70,12 +73,20 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
         return Classification(("SL311",), sentence, verdict=Verdict.CODE, remedy=_TENSOR)
     if (written := class_written_with_address(before)) and class_written_with_address(after) in ("", written):
         return Classification(("SL311",), f"{name} (a {short_type(written)}) is not equal to the one this was compiled for")
-    after = after or _OTHER_BOOL.get(before, "")
+    return _plain_constant(item, name, entry, call)
+
+
+def _plain_constant(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """A text, a flag, or what else has no rule of its own."""
+    before = str(item.expected)
+    after = str(item.actual) or _OTHER_BOOL.get(before, "")
     was, is_now = around_difference(before, after, LONGEST_VALUE), around_difference(after, before, LONGEST_VALUE)
     sentence = f"{name} changed from {was} to {is_now}" if after else f"{name} was {was} and has changed"
     if len(before) + len(after) > _SHORT_SETS and (changed := _changed_members(before, after)):
         sentence = f"the set {name} {changed}"
     by_library = _VALUE_FOR_LIBRARY if is_passed_by_library(item, entry, call) else ""
+    if {before, after} <= _OTHER_BOOL.keys() and _PASSED_TO_COND.search(code_of(item)):
+        return Classification(("SL311",), sentence, verdict=Verdict.CODE, remedy=_AS_PREDICATE.format(name))
     return Classification(("SL311",), sentence, remedy=_OF_INSTANCE if _names_instance(item.source, before) else by_library)
 
 
