@@ -71,7 +71,7 @@ _KINDS = (
     ),
     (
         rb"torch[\\/]utils[\\/]_sympy[\\/]\w{1,40}\.py:\d{1,6}\][^\n]{0,80}\bfailed while executing \w",
-        "a warning of arithmetic on symbolic sizes that PyTorch left undone; by itself it is no failure. TORCH_LOGS=recompiles shows why a "
+        "a warning about arithmetic on symbolic sizes that PyTorch could not evaluate; by itself it is no failure. TORCH_LOGS=recompiles shows why a "
         "function is compiled again",
     ),
     (

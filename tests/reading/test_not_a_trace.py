@@ -86,7 +86,7 @@ from shapelog.errors import DATA_LOSS
         ),
         (
             b"torch/utils/_sympy/interp.py:176] [0/2] failed while executing pow_by_natural([VR2, int_oo], VR[-1, -1]])\n",
-            "a warning of arithmetic on symbolic sizes",
+            "a warning about arithmetic on symbolic sizes",
         ),
         (b"CalledProcessError: Command '['D:\\\\triton\\\\tcc.exe', 'C:\\\\cuda_utils.c',\n", "the C compiler that it runs"),
         (b"- Error\n```\nGraph Break Reason: Attempted to call it\n...\n", "the reason of a graph break alone"),

@@ -57,7 +57,7 @@ VIOLATED = "Constraints violated"
 _UNCAPTURED = re.compile(r"(\w{1,80}) doesn't work unless it is captured completely with torch\.compile\. Got (?=\S)")
 # A program that Inductor or Triton ran, with more arguments than a sentence has room for.
 _COMMAND = re.compile(r"(\bCommand '\['[^'\n]{1,300}',)(?: '[^'\n]*',?){3,}(?:(\]' (?:returned|died)\b)| '[^'\n]*$)")
-TRITON_STOPPED, LINE_CUT_OFF = "Triton cannot compile", "because of a line that is cut off here, number"
+TRITON_STOPPED, LINE_CUT_OFF = "Triton cannot compile", "which is cut off here"
 _OF_TRITON = re.compile(r"(?:triton\.)?(?:compiler\.)?(?:errors\.)?CompilationError: at (?P<line>\d{1,6}):\d{1,6}:\s*$")
 # The kernel below it; where Inductor gives these no names of their own, all are called the same.
 _KERNEL, _LONGEST_KERNEL = re.compile(r"def (?!triton_\()(\w{1,400})\("), 80
@@ -189,7 +189,7 @@ def _uncompiled_kernel(lines: list[str]) -> str:
     named = next((name for line in lines[at + 1 : caret or None] if (name := _KERNEL.match(line))), None)
     kernel = f"the kernel {cut(named[1], _LONGEST_KERNEL)}" if named else "a kernel"
     if not caret:
-        return f"{before} {TRITON_STOPPED} {kernel} {LINE_CUT_OFF} {found['line']}".strip()
+        return f"{before} {TRITON_STOPPED} {kernel}: it stopped at line {found['line']}, {LINE_CUT_OFF}".strip()
     error = f": {lines[caret + 1]}" if caret + 1 < len(lines) else ""
     return f"{before} {TRITON_STOPPED} `{lines[caret - 1]}`, line {found['line']} of {kernel}{error}".strip()
 

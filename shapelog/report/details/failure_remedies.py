@@ -170,7 +170,7 @@ _SMALLER_BLOCKS = (
     'flex_attention, pass smaller blocks or fewer stages, kernel_options={"BLOCK_M": 32, "BLOCK_N": 32, "num_stages": 1}; otherwise '
     'update PyTorch and Triton, or compile this code with backend="aot_eager"'
 )
-_MORE_OF_KERNEL = "add the rest of this message, which has the line with a caret below it and why"
+_MORE_OF_KERNEL = "add the rest of this message: it has the line, a caret below it, and the reason"
 _OTHER_TRITON = (
     "update PyTorch and Triton; if the line casts to or from a type that this GPU lacks, such as fp8, use another dtype; or compile "
     'this code with backend="aot_eager", or wrap it in torch.compiler.disable'

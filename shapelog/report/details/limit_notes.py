@@ -40,7 +40,8 @@ def limit_notes(explained: Explanations, frame: Frame, hit: Compile, is_by_itsel
     found = explained.of_frame(frame)
     if len(found) == 1 and found[0].causes:
         only = _OnlyReason(frame, hit, found[0], found[0].causes[0])
-        yield from filter(None, [next(filter(None, (doubt(only) for doubt in _DOUBTS)), "")])
+        if doubt := next(filter(None, (find(only) for find in _DOUBTS)), ""):
+            yield doubt
 
 
 class _OnlyReason(NamedTuple):

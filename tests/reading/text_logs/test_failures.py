@@ -1459,7 +1459,7 @@ def test_a_kernel_without_its_margin_has_the_line_that_triton_stopped_at(front: 
 @pytest.mark.parametrize("first", ["def triton_(in_ptr0, XBLOCK : tl.constexpr):\n", ""])
 def test_of_a_kernel_that_ends_before_its_caret_the_number_of_the_line_is_named(first: str, tmp_path: Path) -> None:
     (found,) = failures(f"backend='inductor' raised:\nCompilationError: at 8:11:\n{first}xnumel = 256\nx0 = xindex\n", tmp_path)
-    assert found.sentence.endswith("Triton cannot compile a kernel because of a line that is cut off here, number 8")
+    assert found.sentence.endswith("Triton cannot compile a kernel: it stopped at line 8, which is cut off here")
     assert found.remedy.startswith("add the rest of this message")
 
 
