@@ -71,8 +71,8 @@ _KINDS = (
     ),
     (
         rb"torch[\\/]utils[\\/]_sympy[\\/]\w{1,40}\.py:\d{1,6}\][^\n]{0,80}\bfailed while executing \w",
-        "a warning about arithmetic on symbolic sizes that PyTorch could not evaluate; by itself it is no failure. TORCH_LOGS=recompiles shows why a "
-        "function is compiled again",
+        "a warning about arithmetic on symbolic sizes that PyTorch could not evaluate; by itself it is no failure. TORCH_LOGS=recompiles "
+        "shows why a function is compiled again",
     ),
     (
         rb"CalledProcessError: Command [^\n]{1,2000}[\\/]triton[\\/]",
