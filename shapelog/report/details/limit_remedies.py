@@ -25,6 +25,7 @@ _ANY_NUMBER = 100_000
 _FEW = 2
 # One reason represents all if at most one recompile in five has another.
 _NEARLY_ALL = 5
+_WRAP = "wrap the float"
 _NO_VALUES = (Kind.FAILURE, Kind.LIFETIME)
 OF_MODULE = "SL315"
 _ABOVE_MODULES = "above the number of modules, where each has its own value"
@@ -109,10 +110,13 @@ def _with_limit(explained: Explanations, frame: Frame, causes: str, compile: Com
         others = "" if has_room else _what_else([item for item in left if not any(map(_is_needed, item.causes))])
         kept = f" and keep {others} the same in all calls" if others else ""
         return f"mark the sizes and ints that vary{kept}, or raise {setting}"
-    if all(item.compile.outcome is Outcome.LIMIT for item in own):  # a text that has one reason for each of a few hits
-        each = dict.fromkeys(Remedies(explained.trace.version).of_recompile(item).change for item in own)
-        if len(each) <= _FEW and all(each):
-            return f"{'; and '.join(each)}; or raise {setting}"
+    changes = Counter(Remedies(explained.trace.version).of_recompile(item).change for item in own)
+    if len(changes) <= _FEW and all(changes) and all(item.compile.outcome is Outcome.LIMIT for item in own):
+        return f"{'; and '.join(changes)}; or raise {setting}"  # a text has one reason for each of a few hits
+    floats = [item.causes[0] for item in own if item.causes and item.causes[0].rule.code == _FLOAT]
+    usual, number = changes.most_common(1)[0]
+    if floats and usual.startswith(_WRAP) and 2 * number >= len(own):  # a float is another one in most calls, and cannot be kept the same
+        return f"{usual.replace(_WRAP, f'{_WRAP} {_most_common([floats])[0]}', 1)}; or raise {setting}"
     return f"keep what adds cache entries the same in all calls ({_needing_entries(own) or causes}), or raise {setting}"
 
 

@@ -184,3 +184,15 @@ def test_the_last_reason_is_given_where_no_recompilation_before_it_had_that_caus
 
     assert sentence("0/7: G['step'] == 7").endswith("; the last reason: the global int step was 7 and has changed")
     assert "the last reason" not in sentence("0/7: tensor 'x' size mismatch at index 0. expected 9, actual 10")
+
+
+def test_a_float_that_differs_in_most_calls_is_to_be_a_tensor() -> None:
+    """A sampler passes the time, which cannot be the same in all calls."""
+    calls = [(0.0, "a"), (0.25, "a"), (0.5, "a"), (0.75, "a"), (1.0, "a"), (1.0, "b"), (1.0, "c"), (1.0, "d")]
+    made = [make.trace()]
+    for number, (time, name) in enumerate(calls):
+        leaves = equals_match("L['t']", time, "float"), equals_match("L['name']", name, "str")
+        made.append(make.compile(f"0/{number}", make.tensor(10, 8), guards=guard_tree(tensor_match(), *leaves)))
+    (finding,) = found(b"".join(made) + make.refused("0/8", "0/7: name == 'd'"))
+    assert finding.remedy.startswith("wrap the float t in a tensor")
+    assert finding.remedy.endswith("; or raise torch._dynamo.config.recompile_limit")
