@@ -27,7 +27,7 @@ from shapelog.recompiles.reuse.similar import similar
 from shapelog.text import MOST_NAMED, enumerated, file_name, how_often, names_of, plural, rank_list, seconds, some
 
 _SPECIALIZED = frozenset({"0", "1"})
-_RANGE = re.compile(r"(?=.* <= )(?:(?P<least>\d{1,18}) <= )?[^<>=!]*[^<>=!\s](?: <= (?P<most>\d{1,18}))?")
+_RANGE = re.compile(r"(?=.* <= )(?:(?P<least>\d{1,18}) <= )?(?P<of>[^<>=!]*[^<>=!\s])(?: <= (?P<most>\d{1,18}))?")
 _DIVISION = re.compile(r"//|%|\b(?:Mod|FloorDiv|PythonMod|CeilDiv)\b")
 # A dynamic compile is slow when it takes this many times as long as a static one of the same code, and this many seconds more.
 _MUCH_SLOWER, _NOTABLE = 3.0, 1.0
@@ -240,21 +240,17 @@ def _bounds(item: ObservedValues) -> list[str]:
 
 
 def _widest(graphs: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """The conditions of several graphs, without a range that another one of them includes."""
-    ranges = {texts: _range(texts[0]) for texts in graphs if len(texts) == 1 and _RANGE.fullmatch(texts[0])}
+    """The conditions of several graphs, without a range of the same size that another one of them includes."""
+    ranges: dict[tuple[str, ...], tuple[str, float, float]] = {}
+    for texts in graphs:
+        if len(texts) == 1 and (found := _RANGE.fullmatch(texts[0])):  # either end may be missing
+            ranges[texts] = found["of"], float(found["least"] or -math.inf), float(found["most"] or math.inf)
     inner = {
         texts
-        for texts, (least, most) in ranges.items()
-        if any(other != texts and low <= least and most <= high for other, (low, high) in ranges.items())
+        for texts, (of, least, most) in ranges.items()
+        if any(other != texts and known == of and low <= least and most <= high for other, (known, low, high) in ranges.items())
     }
     return [texts for texts in graphs if texts not in inner]
-
-
-def _range(text: str) -> tuple[float, float]:
-    """(lowest, highest) of ``16 <= x.size()[2] <= 17``; either end may be missing."""
-    found = _RANGE.fullmatch(text)
-    assert found
-    return float(found["least"] or -math.inf), float(found["most"] or math.inf)
 
 
 def _few(texts: Sequence[str]) -> tuple[str, ...]:

@@ -229,7 +229,7 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
 
 
 def _called_at(frame: Frame, source: Source) -> StackFrame | None:
-    """The line that makes the first call in which there is such a source: state that a model keeps is None in those before."""
+    """The line of the first call that has this source; state that a model keeps is None in earlier calls."""
     calls = (line for compile in frame.entries if _has_source(compile, source) and (line := frame.caller(compile)))
     return next(calls, frame.called_at)
 

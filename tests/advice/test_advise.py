@@ -309,6 +309,11 @@ def test_a_range_that_another_graph_includes_is_left_out() -> None:
     made = trace(static_sizes(10), dynamic_size("0/1", 17, inner), dynamic_size("0/2", 32, outer))
     caveats = [text for item in make.advice(made).suggestions for text in item.caveats if "limited range" in text]
     assert caveats == ["A dynamic graph covers a limited range: 4 <= x.size()[0]"]
+    other = dynamic_size("0/2", 32, "4 <= 2*L['x'].size()[0]")
+    caveats = [
+        text for item in make.advice(trace(static_sizes(10), dynamic_size("0/1", 17, inner), other)).suggestions for text in item.caveats
+    ]
+    assert [text for text in caveats if "16 <= x.size()[0] <= 17" in text]  # what is twice a size has other bounds
 
 
 def test_the_graph_of_a_size_of_1_does_not_bound_the_others() -> None:

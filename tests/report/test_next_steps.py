@@ -13,11 +13,12 @@ from recorded import FIXTURES, RECORDED, report_of
 
 from shapelog.check.check import without_policy
 from shapelog.model.compile import Compile, Outcome
+from shapelog.model.trace import merged
 from shapelog.reading.records import StackFrame
 from shapelog.report.alerts.alert import Alerts
 from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.next_steps import CHANCES, next_steps
-from shapelog.report.report import Report
+from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.report.steps import code_changes, limit
 from shapelog.report.steps.step import NextStep, Saving, StepKind, saving_words
@@ -950,7 +951,7 @@ def test_what_breaks_the_graph_of_the_first_call_alone_is_done_before(file: str,
     assert step.hints[0].startswith("if only the first call comes here" if is_named else "Avoid it")
 
 
-def padded(*seconds: float) -> Report:
+def padded(*seconds: float) -> bytes:
     """Widths of which each needs a graph of its own: the first static, those after it dynamic."""
     made = [make.compile("0/0", make.tensor(10, 32), seconds=seconds[0])]
     rests = {33: "% 4) == 1", 38: "% 4) == 2", 43: "% 4) == 3"}
@@ -967,11 +968,11 @@ def padded(*seconds: float) -> Report:
                 seconds=spent,
             )
         )
-    return make.report(make.trace(*made))
+    return make.trace(*made)
 
 
 def test_graphs_that_are_slow_to_compile_with_symbolic_sizes_are_to_be_static_where_no_mark_makes_them_fewer() -> None:
-    report = padded(9.0, 200.0, 150.0)
+    report = make.report(padded(9.0, 200.0, 150.0))
     assert {item.verdict for item in report.explained.recompiles} == {Verdict.JUSTIFIED}
     (step,) = steps_of(report)
     assert (step.kind, step.text) == (StepKind.SETUP, ("torch.compile(f, dynamic=False)",))
@@ -983,4 +984,10 @@ def test_graphs_that_are_slow_to_compile_with_symbolic_sizes_are_to_be_static_wh
 
 @pytest.mark.parametrize("seconds", [(9.0, 40.0, 40.0), (1.0, 9.0, 9.0), (9.0,), (0.0, 200.0, 200.0)])
 def test_graphs_that_take_little_longer_stay_dynamic(seconds: tuple[float, ...]) -> None:
-    assert steps_of(padded(*seconds)) == ()
+    assert steps_of(make.report(padded(*seconds))) == ()
+
+
+def test_graphs_that_are_slow_on_several_ranks_are_one_step() -> None:
+    ranks = [make.load(padded(9.0, 200.0, 150.0)), make.load(padded(9.0, 210.0, 160.0))]
+    (step,) = [step for step in steps_of(analyze(merged(ranks))) if step.kind is StepKind.SETUP]
+    assert (step.saving.seconds.least, step.saving.seconds.most) == (720 - 4 * 9 * 1.5, 720 - 4 * 9)

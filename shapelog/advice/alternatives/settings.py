@@ -177,7 +177,9 @@ def recompile_limit(context: AdviceContext) -> Iterator[Alternative]:
         kept = 1 + len(stay)
         if not stay or kept <= config:
             continue
-        needed = config << (kept // config).bit_length()  # doubled until there is room
+        needed = config
+        while needed <= kept:
+            needed *= 2
         spelled = (
             f"torch.compile({callee(frame)}, recompile_limit={needed})"
             if context.version.at_least(13)

@@ -122,7 +122,7 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
 
     Each kind of call needs its own graph where the graphs differ, and tensors went and others came in their place or a line asks for keys.
     """
-    if _passes_on(item) and is_passed_by_library(item, entry, call):
+    if _is_passed_on(item, entry, call):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_PASSED_ON)
     had, has = ({tensor.source for tensor in known.compile.inputs if tensor.source.is_below(item.source)} for known in (entry, call))
     if not remedy and had - has and has - had and have_other_graphs(entry, call):
@@ -134,6 +134,11 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
         return Classification(("SL314",), sentence, remedy=_SAME_ARGUMENTS)
     adds_keys = _changes_it_itself(item, entry, call) or _is_used_as_dict(code_of(item), item.source.display_name)
     return Classification(("SL314",), sentence, remedy=remedy or (_OWN_KEYS if adds_keys else ""))
+
+
+def _is_passed_on(item: Violation, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether a function of a library passes it on for a library."""
+    return _passes_on(item) and is_passed_by_library(item, entry, call)
 
 
 def _passes_on(item: Violation) -> bool:
@@ -253,7 +258,7 @@ def _why_each_length(item: Violation, entry: CompileFacts, call: CompileFacts) -
     is_passed = item.source.is_argument and not _changes_it_itself(item, entry, call)
     if call.is_in_backward and is_passed and _has_tensors(item, entry, call):
         return _OF_GRADIENTS
-    if _passes_on(item) and is_passed_by_library(item, entry, call):
+    if _is_passed_on(item, entry, call):
         return _PASSED_ON
     if are_of_two_models(entry, call):
         return _OTHER_PARTS

@@ -78,14 +78,14 @@ def _kind_of_object(class_name: str) -> str:
 def has_attribute(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """An attribute that the code asks for with ``hasattr``."""
     now = "no longer has" if str(item.expected) == "True" else "now has"
-    is_tensor = any((item.source, TENSOR) in known.facts for known in (entry, call))
+    sentence = f"{name} {now} the attribute {item.prop.name}"
     if now == "now has" and item.source in entry.compile.changed_objects and item.source not in call.compile.changed_objects:
-        return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", verdict=Verdict.JUSTIFIED, remedy=_SET_ITSELF)
-    if _branches_on_attribute(item) and (call.compile.graph is None or computes_something_else(item, entry, call)):
-        return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", verdict=Verdict.JUSTIFIED, remedy=_EACH_FLAG)
-    if _is_flag(item) and takes_another_way(item, entry, call):
-        return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", verdict=Verdict.JUSTIFIED, remedy=_EACH_FLAG)
-    return Classification(("SL320",), f"{name} {now} the attribute {item.prop.name}", remedy=_SAME_TENSORS if is_tensor else "")
+        return Classification(("SL320",), sentence, verdict=Verdict.JUSTIFIED, remedy=_SET_ITSELF)
+    is_asked = _branches_on_attribute(item) and (call.compile.graph is None or computes_something_else(item, entry, call))
+    if is_asked or (_is_flag(item) and takes_another_way(item, entry, call)):
+        return Classification(("SL320",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_FLAG)
+    is_tensor = any((item.source, TENSOR) in known.facts for known in (entry, call))
+    return Classification(("SL320",), sentence, remedy=_SAME_TENSORS if is_tensor else "")
 
 
 def _asks_for_id(item: Violation, name: str) -> bool:

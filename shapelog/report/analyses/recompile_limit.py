@@ -103,11 +103,10 @@ def _from_then_on(trace: Trace) -> str:
     if not trace.is_text:
         return "any call that misses the cache now runs in eager mode"
     minors = [int(minor) for minor in _MINOR.findall(trace.torch_version or trace.version_guess)]
-    is_open = not trace.torch_version and trace.version_guess.endswith("older")
-    is_newer = not trace.torch_version and trace.version_guess.endswith("newer")
-    if minors and max(minors) < _RUNS_CACHED and not is_newer:
+    or_older, or_newer = (not trace.torch_version and trace.version_guess.endswith(end) for end in ("older", "newer"))
+    if minors and max(minors) < _RUNS_CACHED and not or_newer:
         return "all calls of it now run in eager mode"
-    if minors and min(minors) >= _RUNS_CACHED and not is_open:
+    if minors and min(minors) >= _RUNS_CACHED and not or_older:
         return "any call that misses the cache now runs in eager mode"
     return f"any call that misses the cache now runs in eager mode (before torch 2.{_RUNS_CACHED}, every call)"
 

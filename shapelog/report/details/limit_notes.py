@@ -82,7 +82,7 @@ def _has_few_shapes(only: _OnlyReason) -> str:
     return f"a model has parameters of a few shapes, not of {only.graphs}: {_ALL_REASONS} prints what else made the other graphs"
 
 
-def _may_be_needed(only: _OnlyReason) -> str:
+def _may_choose_an_item(only: _OnlyReason) -> str:
     is_stated = is_of_oldest_alone(only.hit)  # by the remedy
     if only.cause.rule.code != OF_MODULE or only.frame.entries or only.recompile.blocking_rule or is_stated:
         return ""
@@ -132,7 +132,7 @@ def _is_of_the_oldest(only: _OnlyReason) -> str:
 _DOUBTS = (
     _has_few_values,
     _has_few_shapes,
-    _may_be_needed,
+    _may_choose_an_item,
     _is_static_in_a_late_entry,
     _needs_exact_size,
     _is_not_markable,
