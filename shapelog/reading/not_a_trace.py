@@ -34,7 +34,8 @@ _KINDS = (
         "the output of torch._dynamo.explain, which found no graph breaks; it has nothing about recompilations",
     ),
     (
-        rb"(?m)^\W{0,9}(?:\d{1,3}\. )?(?:Guard Added|Data dependent error|(?:Missing|Mismatched) fake kernel)\.\s*$",
+        rb"(?m)^\W{0,9}(?:\d{1,3}\. )?"
+        rb"(?:Guard Added|(?:Data dependent|Constraint violation) error|(?:Missing|Mismatched) fake kernel)\.\s*$",
         "the report of torch.export.draft_export, which has each problem with its line and what to do; pass the trace that draft_export "
         "writes into TORCH_DTRACE, or into a folder export_USER of the temporary directory",
     ),

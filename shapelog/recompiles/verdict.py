@@ -88,23 +88,23 @@ def verdict_without_graphs(causes: Sequence[Cause]) -> Verdict:
 
 
 def stays_static(frame: Frame, nearest: EntryDifference, compile: Compile, reuse: GraphReuse) -> str:
-    """That a size does not become dynamic by itself, and which entry shows it; "" where none does."""
+    """That a size or an int does not become dynamic by itself, and which entry shows it; "" where none does."""
     fixed = reuse.fixed_size(frame, nearest)
     if not fixed:
         return ""
     axis, entry = fixed
     named = entry if compile.names_entries else "an earlier graph"
     static = "and is static nevertheless"
+    exact = "the code needs that exact size (perhaps to match a weight)"
+    if any(cause.is_int and cause.axis == axis for cause in nearest.causes):
+        exact = "the code needs its exact value (perhaps to choose one of several layers)"
     if is_known_by_limit(frame):
         return (
-            f"a mark may not help: {named} came after {entry_number(entry)} other graphs, {static}: either the code needs that exact "
-            f"size (perhaps to match a weight), it is compiled with dynamic=False, or {axis} had not changed before and the other graphs "
+            f"a mark may not help: {named} came after {entry_number(entry)} other graphs, {static}: either {exact}, "
+            f"it is compiled with dynamic=False, or {axis} had not changed before and the other graphs "
             'differ in something else; TORCH_LOGS="recompiles" shows which'
         )
-    return (
-        f"{ONLY_UNDER_DYNAMIC_FALSE}: {named} was compiled after {axis} had changed, {static}; otherwise "
-        "the code needs that exact size (perhaps to match a weight)"
-    )
+    return f"{ONLY_UNDER_DYNAMIC_FALSE}: {named} was compiled after {axis} had changed, {static}; otherwise {exact}"
 
 
 def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reuse: GraphReuse) -> tuple[str, str]:

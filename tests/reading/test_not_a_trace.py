@@ -64,6 +64,10 @@ from shapelog.errors import DATA_LOSS
             "that draft_export writes",
         ),
         (
+            b"1. Constraint violation error.\n    The specified input dynamic_shapes spec was found to be incorrect.\n",
+            "that draft_export writes",
+        ),
+        (
             b"[INFO] Step 2: done compiler function f\n[INFO] Summary of dimension constraints:\n[INFO] The following dimensions\n",
             "which dims the code fixes",
         ),

@@ -187,9 +187,17 @@ def _is_of_instance(source: Source) -> bool:
     return source.display_name.startswith("self.")
 
 
+# Torch 2.1 and older compare the versions of a module's dicts; later ones check what the code reads.
+_KEEP_MODULE = (
+    "set nothing on the module between calls, not even by train() or eval(), or update PyTorch: later versions check only what the "
+    "code reads"
+)
+
+
 def attributes(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     if item.reason and item.reason.family == "module":
-        return Classification(("SL320",), f"{name} was modified: an attribute, a parameter or a hook was set, as train() and eval() do")
+        sentence = f"{name} was modified: an attribute, a parameter or a hook was set, as train() and eval() do"
+        return Classification(("SL320",), sentence, remedy=_KEEP_MODULE)
     owner, _, attribute = item.source.rpartition(".")
     inner = _missing_attributes(item.source, entry, call)
     if len(inner) == 1:

@@ -64,9 +64,9 @@ class GraphReuse:
         return self._proofs[key]
 
     def fixed_size(self, frame: Frame, difference: EntryDifference) -> tuple[str, str] | None:
-        """A size among the causes that does not become dynamic, and an entry that shows it; None without one.
+        """A size or an int argument among the causes that does not become dynamic, and an entry that shows it; None without one.
 
-        That is one that was compiled because this size varied, and that later calls find static in it, as PyTorch's reasons have it. In
+        That is one that was compiled because this one varied, and that later calls find static in it, as PyTorch's reasons have it. In
         traces the guards and symbols show more.
         """
         if frame not in self._fixed:

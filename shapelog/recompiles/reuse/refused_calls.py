@@ -8,6 +8,7 @@ from shapelog.model.frame import Frame
 from shapelog.reading.payloads.guards.expressions import integer
 from shapelog.reading.payloads.guards.leaves import DYNAMIC, Key
 from shapelog.reading.payloads.properties import FIRST_SYMBOLIC, Kind, Property
+from shapelog.reading.payloads.recompile_reasons import Reason
 from shapelog.recompiles.causes import EntryDifference
 from shapelog.rules import any_blocks_marking
 
@@ -58,29 +59,45 @@ def _values_left(key: Key, differences: Sequence[EntryDifference]) -> set[str]:
 
 
 def static_again(frame: Frame) -> dict[tuple[str, Property], str]:
-    """The sizes for which an entry was compiled that requires one value of them all the same, each with the id of such an entry.
+    """The sizes and int arguments for which an entry was compiled that requires one value of them all the same, each with the id of such
+    an entry.
 
-    Of several entries that require other values of a size, all but the first were compiled because it varied. Where all that is known is
-    the reason at the recompile limit, that holds for an entry that came after two others or more.
+    Of several entries that require other values, all but the first were compiled because it varied, and so were those that came after a
+    compile for which it had varied. Where all that is known is the reason at the recompile limit, that holds for an entry that came after
+    two others or more.
     """
     made: dict[tuple[str, Property], set[str]] = {}
     required: dict[tuple[str, Property], set[str]] = {}
+    first_change: dict[tuple[str, Property], tuple[int, int]] = {}
     is_alone = is_known_by_limit(frame)
     for compile in frame.compiles:
         values: dict[tuple[str, Property], list[tuple[int, str, int]]] = {}
         for reason in compile.reasons:
             key, value = (reason.source.display_name, reason.prop), integer(reason.expected)
-            if reason.prop.kind is Kind.SIZE and not reason.is_parameter and value is not None and value >= FIRST_SYMBOLIC:
-                made.setdefault(key, set()).add(compile.label.partition("#")[0])
-                required.setdefault(key, set()).add(reason.entry)
-                values.setdefault(key, []).append((entry_number(reason.entry), reason.entry, value))
-                if is_alone and len(compile.reasons) == 1 and values[key][0][0] >= _LATE:
-                    made[key].add(reason.entry)
+            if value is None or not _is_size_or_argument(reason):
+                continue
+            number = entry_number(reason.entry)
+            changed_at, before = first_change.setdefault(key, (compile.id.compile, value))
+            if value < FIRST_SYMBOLIC:  # static in any case
+                continue
+            made.setdefault(key, set()).add(compile.label.partition("#")[0])
+            required.setdefault(key, set()).add(reason.entry)
+            values.setdefault(key, []).append((number, reason.entry, value))
+            is_late = is_alone and reason.prop.kind is Kind.SIZE and len(compile.reasons) == 1 and number >= _LATE
+            if is_late or (number >= changed_at and value != before):
+                made[key].add(reason.entry)
         for key, entries in values.items():
             _, _, first = min(entries)
             made[key].update(entry for number, entry, value in entries if number >= 0 and value != first)
     found = ((key, sorted(made[key] & entries)) for key, entries in required.items())
     return {key: both[0] for key, both in found if both}
+
+
+def _is_size_or_argument(reason: Reason) -> bool:
+    """Whether it is a number that becomes symbolic when it varies: not a size of a parameter, nor an int of an object, as modules are."""
+    if reason.prop.kind is Kind.SIZE:
+        return not reason.is_parameter
+    return reason.prop.kind is Kind.VALUE and reason.source.display_name.isidentifier()
 
 
 def entry_number(entry: str) -> int:

@@ -100,6 +100,9 @@ _LOOK_AT_ARGUMENTS = (
     "check the inputs of this operation (types, shapes, dtypes, devices): most often it fails without torch.compile, too; "
     "a custom operator needs a fake implementation"
 )
+# A method of tensors that the code calls on an array of NumPy.
+_OF_ARRAY = re.compile(r"'ndarray' object has no attribute '\w+'")
+_TO_TENSOR = "convert this NumPy array to a tensor, as with torch.as_tensor, before a method of tensors is called on it"
 # What a kernel or a fake implementation in C++ without symbolic sizes raises.
 _WITHOUT_SYMBOLS = re.compile(r"Cannot call \w+\(\) on tensor with symbolic sizes/strides")
 _STATIC_SIZES = (
@@ -445,7 +448,7 @@ def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | Non
     if _WITHOUT_SYMBOLS.search(f"{message.title} {message.explanation}"):
         return _STATIC_SIZES if compile.id.autograd is None else _PLAIN_AUTOGRAD
     if found == _ON_FAKE_TENSORS:
-        return _LOOK_AT_ARGUMENTS
+        return _TO_TENSOR if _OF_ARRAY.search(message.title) else _LOOK_AT_ARGUMENTS
     # which backend="aot_eager" runs as well
     is_in_aot = found == "AOTAutograd" or _AOT_EAGER.search(f"{compile.metrics.fail_reason}{compile.error}")
     if found == _TYPES["InternalTorchDynamoError"]:

@@ -561,3 +561,7 @@ def test_the_setting_for_sizes_that_depend_on_data_is_no_help_for_an_operator_wi
         f"\n  Developer debug context: aten.{operator}\n"
     )
     assert compiler_message(text).hints == ((setting,) if helps else (MOVE_OPERATOR,))
+
+
+def test_the_word_that_a_cut_left_of_a_hint_is_none() -> None:
+    assert compiler_message("Observed exception\n  Explanation: Dynamo found no handler.\n  Hint: Dynamo").hints == ()

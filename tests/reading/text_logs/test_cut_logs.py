@@ -610,6 +610,41 @@ def test_a_size_that_is_static_in_a_late_graph_is_no_reason_to_mark(tmp_path: Pa
     assert "SL201: record again with TORCH_LOGS=recompiles, which shows what the graphs" in " ".join(shown.split())
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "is_static"),
+    [
+        ("n == 0", "n == 7", True),
+        ("0/0: n == 4", "0/7: n == 7", True),
+        (
+            "0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5",
+            "0/7: tensor 'x' size mismatch at index 0. expected 7, actual 8",
+            True,
+        ),
+        ("n == 4", "n == 1", False),  # 0 and 1 are static in any case
+        ("0/0: n == 4", "0/0: n == 4", False),
+        ("self.n == 4", "self.n == 7", False),  # ints of modules are static until they are marked
+        ("n == 4", "m == 7", False),
+    ],
+)
+def test_what_had_changed_before_a_static_graph_is_no_reason_to_mark(first: str, last: str, is_static: bool, tmp_path: Path) -> None:
+    """Automatic dynamic shapes make it symbolic unless the code needs its value."""
+    recompiled = f"Recompiling function f in /x/model.py:7\n    triggered by the following guard failure(s):\n    - {first}\n"
+    hit = f"torch._dynamo hit config.recompile_limit (8)\n   function: 'f' (/x/model.py:7)\n   last reason: {last}\n"
+    report = report_of(recompiled + hit, tmp_path)
+    (recompile,) = (item for item in report.recompiles if not item.compile.is_refused)
+    assert ("and is static nevertheless" in recompile.why_not_markable) == is_static
+    assert report.advice is not None
+    assert is_static == (not report.advice.suggestions)
+
+
+def test_the_place_may_follow_the_function_at_once(tmp_path: Path) -> None:
+    """As somebody retold it; the limit is that of the same function."""
+    hit = "torch._dynamo hit config.recompile_limit (8)\n   function: 'f' (/x/model.py:7)\n   last reason: n == 7\n"
+    report = report_of(f"Recompiling function f /x/model.py:7\nn == 0\n...\n{hit}", tmp_path)
+    assert {frame.title for rank in report.trace.ranks for frame in rank.frames} == {"f"}
+    assert {(frame.file, frame.line) for rank in report.trace.ranks for frame in rank.frames} == {("/x/model.py", 7)}
+
+
 @pytest.mark.parametrize("width", [37, 44, 60, 78, 120])
 @pytest.mark.parametrize("front", ["", "  ", "> "])
 def test_the_message_about_many_sizes_is_one_however_it_is_wrapped(width: int, front: str, tmp_path: Path) -> None:

@@ -2202,3 +2202,10 @@ def test_a_suggested_range_that_is_declared_already_is_no_fix(least: int, tmp_pa
     is_declared = least == 320
     assert bool(found.message.hints) is not is_declared
     assert found.remedy.startswith("PyTorch suggests the range that is declared already: declare a multiple") is is_declared
+
+
+def test_a_method_of_tensors_that_an_array_has_not_needs_a_tensor(tmp_path: Path) -> None:
+    call = "call_function <Wrapped method <original div>>(*(FakeTensor(..., size=(4,)), 2), **{})"
+    error = f"torch._dynamo.exc.TorchRuntimeError: Dynamo failed to run FX node with fake tensors: {call}: got AttributeError"
+    (found,) = failures(f"""{error}("'ndarray' object has no attribute 'div'")\n""", tmp_path)
+    assert "convert this NumPy array to a tensor" in found.own_remedy

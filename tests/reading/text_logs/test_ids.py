@@ -39,7 +39,7 @@ def test_an_id_of_our_own_is_in_json_alone(tmp_path: Path) -> None:
 RECOMPILED = (
     "[2023-11-06 14:54:54,011] torch._dynamo.guards.__recompiles: [DEBUG] Recompiling function step in /srv/train.py:10\n"
     "[2023-11-06 14:54:54,011] torch._dynamo.guards.__recompiles: [DEBUG]     triggered by the following guard failure(s):\n"
-    "[2023-11-06 14:54:54,011] torch._dynamo.guards.__recompiles: [DEBUG]     - L['n'] == {}\n"
+    "[2023-11-06 14:54:54,011] torch._dynamo.guards.__recompiles: [DEBUG]     - L['self'].n == {}\n"
 )
 
 
@@ -55,8 +55,8 @@ def test_a_page_numbers_the_compiles_of_each_function_where_the_log_has_no_ids(t
     story = render_explanation(explain_compile(load(path), "1/2"), Options()).decode()
     assert "no. 3 (the log has no id; 1/2 in commands)" in story
     assert "compared with an earlier entry" in story
-    assert "an earlier entry: L['n'] == 4" in story  # of the two, which is not in the log
-    assert "no. 1: L['n'] == 3" in render_explanation(explain_compile(load(path), "1/1"), Options()).decode()
+    assert "an earlier entry: L['self'].n == 4" in story  # of the two, which is not in the log
+    assert "no. 1: L['self'].n == 3" in render_explanation(explain_compile(load(path), "1/1"), Options()).decode()
 
 
 def test_an_id_that_the_reasons_have_is_shown(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_an_agent_is_shown_no_id_of_our_own_without_a_word(tmp_path: Path) -> No
     assert reading.report(str(path)).steps[0].compilations == ids
     for number, entry, value in ((0, "no. 1", 3), (1, "an earlier entry", 4)):
         answer = reading.explain(str(path), f"0/{1 + number}")
-        assert (answer.compilation, answer.compared_with, answer.reasons) == (ids[number], entry, [f"{entry}: L['n'] == {value}"])
+        assert (answer.compilation, answer.compared_with, answer.reasons) == (ids[number], entry, [f"{entry}: L['self'].n == {value}"])
     assert reading.explain(str(path)).other_compilations == [ids[1]]
     (left,) = reading.suggest(str(path)).not_fixed
     assert left.compilations == ids
