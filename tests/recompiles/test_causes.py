@@ -2371,6 +2371,7 @@ def test_tensors_that_are_keys_of_a_dict_and_parameters_are_not_copied() -> None
         (True, "len(d) == 1", "the code itself adds items: return them, and add them outside"),
         (False, "len(d) == 1", ""),
         (False, "len(d) == 1  # return y * len(d)  # app/m.py:3 in f", "pass the number of items as an int, which can be dynamic"),
+        (False, "len(d) == 1  # return ones(len(d), d[-1])  # app/m.py:3 in f", "pass the number of items and the items that are used as"),
         (False, "len(d) == 1  # return y * len(old_d)  # app/m.py:3 in f", ""),
         (False, "len(d) == 1  # d.append(y.item())  # app/m.py:3 in f", "the code itself adds items: return them"),
         (False, "len(d) == 1  # d.append(len(d))  # app/m.py:3 in f", "the code itself adds items: return them"),
