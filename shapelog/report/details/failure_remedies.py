@@ -145,6 +145,10 @@ _WITHOUT_SYMBOL = (
     "size), or wrap it in torch.compiler.disable"
 )
 _LEAVE_TO_PYTHON = "Dynamo calls this an error of its own: update PyTorch, or wrap the code that it stops at in torch.compiler.disable"
+# A frame of an installed package; those that torch itself is built on raise what torch is to blame for.
+_OF_PACKAGE = re.compile(r'File "[^"\n]*[\\/](?:site|dist)-packages[\\/](\w+)[\\/]([^"\n]*)", line (\d{1,9})')
+_UNDER_TORCH = frozenset(("functorch", "jinja2", "mpmath", "networkx", "numpy", "sympy", "torch", "torchgen", "triton"))
+_UPDATE_PACKAGE = "{0} raises this while Dynamo compiles ({1}): use a version of {0} that fits this PyTorch, or run without it"
 _OF_NAMED_BACKEND = "the backend {} raises this: fix or update it, use another one, or wrap this code in torch.compiler.disable"
 # The one that DDPOptimizer puts around a backend is named after its method.
 _OF_DDP = "compile_fn"
@@ -431,6 +435,15 @@ def _about_exceptions(compile: Compile) -> str:
     return f"fix this backend, which raises the error at {file_name(own[0].file)}:{own[0].line}" if own else ""
 
 
+def _of_package(traceback: str) -> str:
+    """About a package that Dynamo calls, such as one that patches it, where the innermost line is of it; "" for any other line."""
+    _, _, innermost = traceback.partition("from user code:")[0].rpartition("\n  File ")
+    found = _OF_PACKAGE.match(f"File {innermost}")
+    if not found or found[1] in _UNDER_TORCH:
+        return ""
+    return _UPDATE_PACKAGE.format(found[1], f"{file_name(found[2])}:{found[3]}")
+
+
 def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | None) -> str:
     """Where nothing more is known: what avoids an error of this part of the compiler, "" for what the rule recommends."""
     if raising_call(compile):
@@ -452,7 +465,7 @@ def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | Non
     # which backend="aot_eager" runs as well
     is_in_aot = found == "AOTAutograd" or _AOT_EAGER.search(f"{compile.metrics.fail_reason}{compile.error}")
     if found == _TYPES["InternalTorchDynamoError"]:
-        return _LEAVE_TO_PYTHON
+        return _of_package(compile.error) or _LEAVE_TO_PYTHON
     if found not in _OF_BACKEND:
         return ""
     if named := _named_setting(message.title):

@@ -1585,6 +1585,20 @@ def test_what_dynamo_calls_an_error_of_its_own_is_not_to_be_fixed(tmp_path: Path
     assert found.remedy.startswith("Dynamo calls this an error of its own: update PyTorch, or ")
 
 
+@pytest.mark.parametrize(
+    ("path", "package"), [("site-packages/depyf/patched.py", "depyf"), ("site-packages/sympy/core/basic.py", ""), ("app/patched.py", "")]
+)
+@pytest.mark.parametrize("user", ["", '\nfrom user code:\n   File "/v/site-packages/app/model.py", line 5, in forward\n    x.float()\n'])
+def test_a_package_that_dynamo_calls_is_named_where_it_raises(path: str, package: str, user: str, tmp_path: Path) -> None:
+    stack = '  File "/v/site-packages/torch/_dynamo/output_graph.py", line 1071, in f\n    log(gm)\n'
+    stack += f'  File "/v/{path}", line 34, in patched\n    scope[name]\n'
+    (found,) = failures(
+        f"Traceback (most recent call last):\n{stack}torch._dynamo.exc.InternalTorchDynamoError: KeyError: f\n{user}", tmp_path
+    )
+    named = f"{package} raises this while Dynamo compiles (patched.py:34): use a version of {package} that fits this PyTorch"
+    assert (named in found.remedy) == bool(package)
+
+
 TOO_LARGE = (
     "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\nOutOfResources: out of resource: shared memory\n\n"
     'Set TORCH_LOGS="+dynamo" and TORCHDYNAMO_VERBOSE=1 for more information\n'
