@@ -47,7 +47,6 @@ from shapelog.reading.text_logs.messages.logged_warnings import warning_text
 from shapelog.reading.text_logs.messages.printed_metrics import printed_metrics
 from shapelog.reading.text_logs.messages.reason_lines import is_left_open, without_cut_end, without_dots
 from shapelog.reading.text_logs.messages.recompile_text import RecompileText, recompiled_code
-from shapelog.reading.text_logs.messages.summaries import profiled_recompiles
 from shapelog.reading.text_logs.open_message import MOST_LINES, OpenMessage
 from shapelog.reading.text_logs.transcript import Transcript
 
@@ -350,8 +349,7 @@ class Transcriber:
         """The report of ``torch._dynamo.utils.CompileProfiler``: the recompiles of each function."""
         self.contents.has_profile = True
         self._graph_breaks.take_profile(head, lines)
-        for item in profiled_recompiles(lines):
-            self._recompiles.add(head, item)
+        self._recompiles.take_profile(head, lines)
 
     def _failures_of(self, head: Head, lines: list[str]) -> None:
         for others in self._logged_failures.take(head, lines, self._rank):

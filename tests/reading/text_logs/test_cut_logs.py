@@ -402,6 +402,7 @@ def test_a_function_of_a_profiler_was_recompiled_as_often_as_its_count_has_it(tm
     rows = "'f' (a.py:11)                  5  L['k'] == 1\n                                  L['k'] == 2\n"
     report = report_of(f"{table}{rows}'g' (a.py:20)                  1  L['n'] == 1\n", tmp_path)
     assert [item.frame.title for item in report.explained.recompiles] == ["f"] * 5 + ["g"]
+    assert {item.unexplained_because for item in report.recompiles if not item.causes} == {"the log leaves out its reasons"}
 
 
 @pytest.mark.parametrize("line", ["PyTorch version: 2.7.1+cu118", "torch==2.7.0", "torch 2.7.0.dev20250726"])

@@ -18,6 +18,7 @@ from shapelog.reading.text_logs.messages.bare_reasons import BareReasons, bare_r
 from shapelog.reading.text_logs.messages.limit_text import LimitText, limits
 from shapelog.reading.text_logs.messages.recompile_text import RecompileText, recompiles
 from shapelog.reading.text_logs.messages.retold import retold_limits
+from shapelog.reading.text_logs.messages.summaries import profiled_recompiles
 
 # Limits that sentences mention, which are kept until the warning itself follows.
 _MOST_MENTIONED = 100
@@ -60,6 +61,13 @@ class LoggedRecompiles:
             compile = self.add(head, item)
             if compile is not None and not item.reasons:
                 compile.lost_reasons = _ENDS if is_end else _LEAVES_OUT
+
+    def take_profile(self, head: Head, lines: list[str]) -> None:
+        """Those in the table of a CompileProfiler, which prints the reason of each: the others were cut."""
+        for item in profiled_recompiles(lines):
+            compile = self.add(head, item)
+            if compile is not None and not item.reasons:
+                compile.lost_reasons = _LEAVES_OUT
 
     def add(self, head: Head, item: RecompileText, shows_version: bool = True, is_bare: bool = False) -> LoggedCompile | None:
         """The compile that it is, None where the log had it already. Reasons that are alone may have the id of another function's."""
