@@ -89,15 +89,15 @@ def verdict_without_graphs(causes: Sequence[Cause]) -> Verdict:
 
 def stays_static(frame: Frame, nearest: EntryDifference, compile: Compile, reuse: GraphReuse) -> str:
     """That a size or an int does not become dynamic by itself, and which entry shows it; "" where none does."""
-    fixed = reuse.fixed_size(frame, nearest)
+    fixed = reuse.fixed_number(frame, nearest)
     if not fixed:
         return ""
     axis, entry = fixed
     named = entry if compile.names_entries else "an earlier graph"
     static = "and is static nevertheless"
-    exact = "the code needs that exact size (perhaps to match a weight)"
-    if any(cause.is_int and cause.axis == axis for cause in nearest.causes):
-        exact = "the code needs its exact value (perhaps to choose one of several layers)"
+    is_int = any(cause.is_int and cause.axis == axis for cause in nearest.causes)
+    why = "value (perhaps to choose one of several layers)" if is_int else "size (perhaps to match a weight)"
+    exact = f"the code needs that exact {why}"
     if is_known_by_limit(frame):
         return (
             f"a mark may not help: {named} came after {entry_number(entry)} other graphs, {static}: either {exact}, "

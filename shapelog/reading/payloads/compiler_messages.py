@@ -343,10 +343,8 @@ def _one_break(text: str) -> CompilerMessage:
     by_name: dict[str, list[str]] = {}
     for name, lines in parts:
         by_name.setdefault(name, []).append(" ".join(filter(None, lines)))
-    explanation, hints = (
-        by_name.get("Explanation", [""])[0],
-        tuple(hint for hint in by_name.get("Hint", ()) if " " in hint.strip()),
-    )  # one word is what a cut left
+    explanation = by_name.get("Explanation", [""])[0]
+    hints = tuple(hint for hint in by_name.get("Hint", ()) if " " in hint.strip())  # a single word is the start of one that was cut off
     if not title and explanation:  # what was met is cut off
         return CompilerMessage(" ".join(takewhile(bool, parts[0][1])), "", hints)
     what, own_guard = _own_guard(title)

@@ -62,7 +62,7 @@ _ASKS_FOR_NUMBER = re.compile(
 _SETS_ITEM = re.compile(r"\[[^\[\]:]+\]\s*[-+*/%&|^@]{0,2}=(?!=)")
 _MOST_KEYS = 3
 _NUMBER_OF_ITEMS = "pass the number of items as an int, which can be dynamic, in place of len() inside"
-_NUMBER_AND_ITEMS = "pass the number of items and the items that are used as arguments of their own, in place of {}; ints can be dynamic"
+_NUMBER_AND_ITEMS = "pass the number of items and the items that are used as separate arguments; ints can be dynamic"
 _ONE_ORDER = "insert the keys in the same order every time"
 _SETS, _SAME_MEMBERS = frozenset(("set", "frozenset")), "always pass a set with the same members, or accept one graph for each case"
 _CLASS_DICT, _MODULE_PART = (
@@ -246,9 +246,8 @@ def _of_list(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     if not remedy and passes_on(code_of(item), spelled(item.source)):
         verdict = Verdict.JUSTIFIED if have_other_graphs(entry, call) else None
         return Classification(("SL313",), sentence, verdict=verdict, remedy=_SAME_NUMBER)
-    is_asked = (
-        remedy in (_NUMBER_OF_ITEMS, _NUMBER_AND_ITEMS.format(name)) or _is_asked_whether_empty(item, name) or _is_asked_below(item, entry)
-    )
+    is_counted = remedy in (_NUMBER_OF_ITEMS, _NUMBER_AND_ITEMS)
+    is_asked = is_counted or _is_asked_whether_empty(item, name) or _is_asked_below(item, entry)
     if takes_another_way(item, entry, call) or (is_asked and have_other_graphs(entry, call)):
         return Classification(("SL313",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_LENGTH)
     return Classification(("SL313",), sentence, remedy=remedy)
@@ -308,7 +307,7 @@ def _of_items(item: Violation, name: str, entry: CompileFacts, call: CompileFact
     if not counted or _has_tensors(item, entry, call):
         return ""
     takes_items = re.search(rf"(?<!\w){last}\[", code_of(item))
-    return _NUMBER_AND_ITEMS.format(name) if takes_items else _NUMBER_OF_ITEMS
+    return _NUMBER_AND_ITEMS if takes_items else _NUMBER_OF_ITEMS
 
 
 def _is_asked_whether_empty(item: Violation, name: str) -> bool:

@@ -187,7 +187,7 @@ def _is_of_instance(source: Source) -> bool:
     return source.display_name.startswith("self.")
 
 
-# Torch 2.1 and older compare the versions of a module's dicts; later ones check what the code reads.
+# Old versions of torch compare the versions of a module's dicts; later ones check what the code reads.
 _KEEP_MODULE = (
     "set nothing on the module between calls, not even by train() or eval(), or update PyTorch: later versions check only what the "
     "code reads"

@@ -54,7 +54,7 @@ class GraphReuse:
 
         None where none of those does, or marks do not act on what separates the two.
         """
-        if not marks_act(difference) or self.fixed_size(frame, difference):
+        if not marks_act(difference) or self.fixed_number(frame, difference):
             return None
         if compile.is_refused:  # which has left no graph
             return False
@@ -63,10 +63,10 @@ class GraphReuse:
             self._proofs[key] = self._proof(frame, difference, compile)
         return self._proofs[key]
 
-    def fixed_size(self, frame: Frame, difference: EntryDifference) -> tuple[str, str] | None:
+    def fixed_number(self, frame: Frame, difference: EntryDifference) -> tuple[str, str] | None:
         """A size or an int argument among the causes that does not become dynamic, and an entry that shows it; None without one.
 
-        That is one that was compiled because this one varied, and that later calls find static in it, as PyTorch's reasons have it. In
+        That is one that was compiled because this number varied, and that later calls find static in it, as PyTorch's reasons have it. In
         traces the guards and symbols show more.
         """
         if frame not in self._fixed:

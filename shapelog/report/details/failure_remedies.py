@@ -145,7 +145,7 @@ _WITHOUT_SYMBOL = (
     "size), or wrap it in torch.compiler.disable"
 )
 _LEAVE_TO_PYTHON = "Dynamo calls this an error of its own: update PyTorch, or wrap the code that it stops at in torch.compiler.disable"
-# A frame of an installed package; those that torch itself is built on raise what torch is to blame for.
+# A frame of an installed package. What sympy and others that torch is built on raise here is an error of torch.
 _OF_PACKAGE = re.compile(r'File "[^"\n]*[\\/](?:site|dist)-packages[\\/](\w+)[\\/]([^"\n]*)", line (\d{1,9})')
 _UNDER_TORCH = frozenset(("functorch", "jinja2", "mpmath", "networkx", "numpy", "sympy", "torch", "torchgen", "triton"))
 _UPDATE_PACKAGE = "{0} raises this while Dynamo compiles ({1}): use a version of {0} that fits this PyTorch, or run without it"
@@ -317,6 +317,7 @@ def own_remedy(
         or _what_to_do(message, compile.metrics.fail_reason, contradicts_mark)
         or _about_exceptions(compile)
         or (_keep_constant(compile, earlier, line) if earlier is not None else "")
+        or (_IN_EAGER_TOO if not contradicts_mark and _OBSERVED.match(message.title) and message.stack else "")
         or ("" if contradicts_mark else _by_stage(compile, message, line))
     )
 
@@ -382,7 +383,7 @@ def _what_to_do(message: CompilerMessage, reason: str, contradicts_mark: bool) -
         return _CREATE_BEFORE
     if message.is_raised_by_code:
         return _OWN_ERROR
-    return _by_words(message, reason) or (_IN_EAGER_TOO if _OBSERVED.match(message.title) and message.stack else "")
+    return _by_words(message, reason)
 
 
 def _about_data(message: CompilerMessage) -> str:

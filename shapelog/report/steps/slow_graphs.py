@@ -53,7 +53,7 @@ def _are_slow(run: StepSources, graphs: _Graphs) -> bool:
 
 
 def _saved(run: StepSources, graphs: _Graphs) -> Seconds:
-    """What is saved where each dynamic graph is a static one instead, on all ranks that these stand for."""
+    """What is saved where each dynamic graph is a static one instead, on all ranks that took part."""
     weight, number = run.weight(graphs.dynamic[0]), len(graphs.dynamic)
     spent, static = math.fsum(item.seconds for item in graphs.dynamic), [item.seconds for item in graphs.static]
     return Seconds(max(0.0, spent - number * max(static) * RUN_TO_RUN) * weight, (spent - number * min(static)) * weight)

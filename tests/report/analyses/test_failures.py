@@ -422,3 +422,10 @@ def test_a_backward_graph_that_fails_ahead_of_its_use_leaves_the_compile_whole()
     assert frame.compiles[0].outcome is Outcome.COMPILED
     alerts = collect_alerts(report_on(make.explain(made)), Repository())
     assert ([item.kinds for item in alerts.alerts], next_steps(alerts)) == ([frozenset()], ())
+
+
+def test_a_line_that_formats_an_int_did_not_raise_while_the_int_was_constant() -> None:
+    """``len(f"{level}")``: Dynamo stops there once the int is symbolic; without torch.compile, it never raises."""
+    findings = report_of("lab/int_drives_python.log.gz").findings
+    (found,) = (item for item in findings if item.rule.code == "SL403")
+    assert found.remedy.startswith("move this line out of the compiled code, or compile with dynamic=False, which keeps level constant")
