@@ -100,6 +100,13 @@ def test_an_error_of_the_users_own_code_is_what_to_fix() -> None:
     assert titles[-1] == "Fix the TypeError in f: object of type int has no len()"
 
 
+def test_a_step_has_the_remedy_that_is_known_for_its_failure() -> None:
+    step = steps_of(report_of("lab/int_drives_python.log.gz"))[-1]
+    assert step.remedy.startswith("move this line out of the compiled code, or compile with dynamic=False")
+    (removed,) = [step for step in steps_of(make.report(broken_below("other"))) if step.kind is StepKind.GRAPH_BREAK]
+    assert removed.remedy == ""  # what helps against any graph break is no help
+
+
 def test_of_a_long_error_of_an_operation_a_step_has_the_first_sentence() -> None:
     begin, rest = "Output 0 of AsStrided is a view and is being modified inplace", f"This view was created {'inside ' * 10}a Function."
     ran = "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: call_function"

@@ -93,7 +93,8 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
     step = step_of(kind=StepKind.GRAPH_BREAK, title=title, alerts=found, saving=saving, stake=stake, confidence=confidence, text=settings)
     is_set_up = not settings and bool(_line_of_library(first)) and _is_in_first_call(alerts)
     first_call = (_FIRST_CALL,) if is_set_up else ()
-    return replace(step, hints=(*first_call, *dict.fromkeys(_hints(alerts))))  # what a failure has besides is no way to remove the break
+    hints = (*first_call, *dict.fromkeys(_hints(alerts)))  # what a failure has besides is no way to remove the break
+    return replace(step, hints=hints, remedy="" if hints else _remedy(first, title))
 
 
 def _is_in_first_call(alerts: Sequence[Alert]) -> bool:
@@ -142,7 +143,7 @@ def _cure(alerts: Sequence[Alert]) -> tuple[Confidence, tuple[str, ...]]:
         return Confidence("low", "code that branches on the truth value, which is not known then, breaks the graph again"), settings
     if not hints and all(alert.rule is _CONFLICT for alert in alerts):
         return Confidence("medium", "this mark or declaration is known to raise the error"), settings
-    return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch names no remedy"))), settings
+    return Confidence(*(("medium", "PyTorch names a remedy") if hints else ("low", "PyTorch itself names no remedy"))), settings
 
 
 def _reads_a_number(alert: Alert) -> bool:
@@ -212,7 +213,7 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     is_bug = any(message.is_bug for message in alerts[0].messages[:1])
     if is_bug or all(item.compile.is_forbidden for item in _failures(alerts)):
         title = f"{subject}: {alerts[0].remedy.text}"
-    return step_of(
+    step = step_of(
         kind=StepKind.FAILURE,
         title=title,
         alerts=alerts,
@@ -221,6 +222,13 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         confidence=confidence,
         text=settings,
     )
+    return replace(step, remedy="" if step.hints else _remedy(alerts[0], title))
+
+
+def _remedy(alert: Alert, title: str) -> str:
+    """What is recommended for this very alert rather than for all of its rule; "" where the title of its step has that."""
+    text = alert.remedy.text
+    return "" if text == alert.rule.remedy or text in title else text
 
 
 def _innermost_code(alerts: Sequence[Alert]) -> Alert | None:

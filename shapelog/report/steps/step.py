@@ -100,6 +100,7 @@ class NextStep:
 
     ``rules`` are what it is about, ``labels`` the compiles. ``stake`` are the seconds by which steps are ranked: those that it is expected
     to save or, where code did not get compiled, those that were spent on it in vain. ``explanation``, ``hints`` and ``url`` are PyTorch's.
+    ``remedy`` is how to do it, "" where the title or a hint has that, or where only the code can show it.
     """
 
     kind: StepKind
@@ -111,6 +112,7 @@ class NextStep:
     text: tuple[str, ...] = ()
     explanation: str = ""
     hints: tuple[str, ...] = ()
+    remedy: str = ""
     url: str = ""
     places: tuple[StepPlace, ...] = ()
     labels: tuple[str, ...] = ()

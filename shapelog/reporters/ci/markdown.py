@@ -162,7 +162,7 @@ def _step(step: NextStep) -> str:
     lines = [listed(cut(step.title, 1000))]
     if saved := saving_words(step.saving):
         lines.append(f"  - {escaped(saved[:1].upper() + saved[1:])}, {step.confidence.level} confidence")
-    lines += [f"  {listed(cut(hint, 1000))}" for hint in step.hints[:2]]
+    lines += [f"  {listed(cut(hint, 1000))}" for hint in step.hints[:2] or filter(None, [step.remedy])]
     lines += [f"  - {code(text)}" for text in step.text]
     for item in step.places[:_PLACES]:
         lines.append(f"  - {code(item.line)}" + (f": {code(cut(item.code, 500))}" if item.code else ""))

@@ -79,6 +79,7 @@ def _step_data(step: NextStep, is_timed: bool, unnumbered: Collection[str]) -> d
         "text": list(step.text),
         "explanation": step.explanation or None,
         "hints": list(step.hints),
+        "remedy": step.remedy or None,
         "url": step.url or None,
         "places": [{"file": item.line.file, "line": item.line.line, "code_line": item.code or None} for item in step.places],
         "compile_ids": [label for label in step.labels if label not in unnumbered],

@@ -54,8 +54,8 @@ def _step(page: TextPage, number: int, step: NextStep) -> None:
             page.line("shapelog suggest-dynamic prints the line to set with --format shell, env or python", indent=5)
     if step.why_short:
         page.line((step.why_short, "dim"), indent=5)
-    if step.hints and not step.text:
-        page.line(("help: ", "bold green"), step.hints[0], indent=5)
+    if not step.text and (help := (*step.hints, step.remedy)[0]):
+        page.line(("help: ", "bold green"), help, indent=5)
     quoted = [place for place in step.places if place.code]
     for place in step.places if page.verbose else (quoted or step.places)[:_PLACES]:
         where = file_name(str(place.line))
