@@ -17,7 +17,7 @@ from shapelog.reading.payloads.properties import VALUE, Kind
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.before_breaks import CHANGED_BEFORE
 from shapelog.recompiles.causes import INT_RULES, Cause
-from shapelog.recompiles.classification.floats import FLOAT_BRANCH
+from shapelog.recompiles.classification.floats import FLOAT_BRANCH, FLOAT_SAME_ARM
 from shapelog.recompiles.classification.other_types import ONE_GRAPH_MODULE, SAME_CLASS
 from shapelog.recompiles.classification.pins import ZERO_OR_ONE
 from shapelog.recompiles.classification.result import MARK_FORWARD
@@ -434,9 +434,8 @@ def _tested_float(item: Recompile, cause: Cause) -> str:
     """
     is_of_call = cause.needs_own_graph and item.nearest is not None and similar(item.nearest, item.compile)
     is_own = cause.rule.code == _FLOAT and cause.place and not is_library(cause.place.file)
-    is_branch = (
-        is_own and cause.own_remedy != FLOAT_BRANCH and cause.place and is_tested(cause.place.code, spelled(cause.source), not is_of_call)
-    )
+    is_known = cause.own_remedy in (FLOAT_BRANCH, FLOAT_SAME_ARM)
+    is_branch = is_own and not is_known and cause.place and is_tested(cause.place.code, spelled(cause.source), not is_of_call)
     return "replace the branch on this float by torch.where on a tensor, or accept one graph per value" if is_branch else ""
 
 

@@ -4293,8 +4293,9 @@ def test_a_float_that_a_branch_is_on_cannot_be_a_tensor(guard: str, maker: str, 
     shown = guard.replace("L['t']", "t")
     cause = only(made)
     assert (cause.codes, cause.verdict) == (("SL312",), verdict)
-    assert cause.sentence == f"the float t changed from 0.5 to -0.5; the code branches on it ({shown})"
-    assert cause.own_remedy.startswith("replace the branch on this float by torch.where")
+    same_arm, graphs = verdict is Verdict.CODE, "one more graph" if verdict is Verdict.CODE else "one graph per branch"
+    assert cause.sentence == f"the float t changed from 0.5 to -0.5; the code branches on it ({shown}{' for both' if same_arm else ''})"
+    assert cause.own_remedy.startswith(f"replace the branch on this float by torch.where on a tensor, or accept {graphs}")
     library = "/opt/venv/lib/python3.11/site-packages/app/model.py"
     second = last_recompile(made.replace(MODEL.encode(), library.encode()))
     assert (second.verdict, second.causes[0].own_remedy.partition(":")[0]) == (Verdict.JUSTIFIED, "accept one more graph")

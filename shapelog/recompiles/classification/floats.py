@@ -24,6 +24,7 @@ _RATE_IN_TORCH, _OPTIMIZERS = re.compile(r"^L(?:\['kwargs'\])?\['lr'\]$"), "/tor
 _TAKEN_OUT = re.compile(r'^(\w+): "Sym\([^"]*\)" = (\w+)\.item\(\)')
 _ONE_MORE_GRAPH = "accept one more graph: PyTorch made this float dynamic when it changed"
 _ONE_MORE_NUMBER = f"{_ONE_MORE_GRAPH}, and the operator that receives it does not accept a tensor"
+FLOAT_SAME_ARM = f"replace the branch on this float by torch.where on a tensor, or {_ONE_MORE_GRAPH}"
 _BRANCH_OF_LIBRARY = f"{_ONE_MORE_GRAPH}, and a library branches on it"
 _BRANCH_OF_OPERATOR = f"{_ONE_MORE_GRAPH}, and an operator branches on it"
 _BRANCHES_OF_OPERATOR = "accept one graph for each branch of the operator"
@@ -85,15 +86,16 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
     if branch is None:
         remedy = outside or _remedy_of_group(item.source, call)
         return Classification(("SL312",), sentence, remedy=remedy)
-    verdict = Verdict.JUSTIFIED if branch.parsed.holds(entry.numbers) is False else None
-    sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
+    same_arm = branch.parsed.holds(entry.numbers)
+    verdict = Verdict.JUSTIFIED if same_arm is False else None
+    sentence += f"; the code branches on it ({shown_guard(branch.expression)}{' for both' if same_arm else ''})"
     place = place_of(branch.comment)
     if is_library(_file_of(place.file if place else "", call)):
         return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED, _BRANCH_OF_LIBRARY)
     if place and place.code and not _BRANCHES.search(place.code):
         remedy = _BRANCH_OF_OPERATOR if verdict is None else _BRANCHES_OF_OPERATOR
         return Classification(("SL312",), sentence.replace("the code branches", "an operator branches"), False, Verdict.JUSTIFIED, remedy)
-    return Classification(("SL312",), sentence, False, verdict, FLOAT_BRANCH)
+    return Classification(("SL312",), sentence, False, verdict, FLOAT_SAME_ARM if same_arm else FLOAT_BRANCH)
 
 
 def lines_with(source: Source, pin: Specialization | None, known: CompileFacts) -> list[StackFrame]:
