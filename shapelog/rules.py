@@ -256,7 +256,7 @@ _ALL = (
         remedy_without_sources="wrap the float in a tensor, torch.tensor(value)",
     ),
     Rule("SL313", "container-length-varies", _CODE, "keep the length fixed, pad to a fixed length, or compile the code for a single item"),
-    Rule("SL314", "dict-keys-vary", _CODE, "always pass the same keys, or only the values that are used"),
+    Rule("SL314", "dict-keys-vary", _CODE, "keep the same keys in every call, or pass only the values that are used"),
     Rule(
         "SL315",
         "module-int-varies",
