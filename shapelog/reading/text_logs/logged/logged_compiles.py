@@ -54,6 +54,7 @@ class LoggedCompiles:
         self._newest: dict[tuple[int, int], tuple[int, str]] = {}
         self._is_new_run = False
         self._largest_frame = -1
+        self._ids_have_guards = False
 
     def __len__(self) -> int:
         return len(self._all)
@@ -312,6 +313,11 @@ class LoggedCompiles:
             stack += [{"filename": code.file, "line": code.line, "name": code.name}] if code.name else []
             self.write(compile, {"dynamo_start": {"stack": stack}})
 
+    def take_guards(self, compile: LoggedCompile) -> None:
+        """Note that the log has the guards of a compile. Where it has an id, those that have none left no entry."""
+        compile.has_guards = True
+        self._ids_have_guards |= compile.ids is not None
+
     def _close(self, compile: LoggedCompile, is_end: bool = False) -> None:
         """Write how a compile ended, as far as the log shows it."""
         if compile.is_closed:
@@ -324,7 +330,7 @@ class LoggedCompiles:
             self.start(compile)
             self.write_pins(compile, None)
             if compile.listed and not compile.has_guards:
-                compile.has_guards = True
+                self.take_guards(compile)
                 self.write(compile, {"dynamo_guards": {}}, orjson.dumps([{"code": guard} for guard in compile.listed]).decode())
             metrics |= self._result_metrics(compile, is_end)
         self.write(compile, {"compilation_metrics": {**metrics, **compile.printed}})
@@ -355,7 +361,7 @@ class LoggedCompiles:
             return self._failure_metrics(compile, compile.failure)
         if compile.skipped:
             return compile.skipped
-        if compile.has_guards or compile.is_implied or not self._contents.messages["guards"] or self._left_entry(compile):
+        if compile.has_guards or compile.is_implied or not self._ids_have_guards or self._left_entry(compile):
             return {"has_guarded_code": True}
         if not is_end or self._latest.get(compile.process) is not compile:
             return {"has_guarded_code": False}

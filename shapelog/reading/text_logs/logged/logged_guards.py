@@ -108,7 +108,7 @@ class LoggedGuards:
         self._compiles.start(compile)
         self._describe_inputs(compile, payload)
         self._compiles.write(compile, {kind: {}}, payload)
-        compile.has_guards = True
+        self._compiles.take_guards(compile)
         compile.lost_guards = not _is_whole(tree)
         self._contents.signs.update(versions.of_guards(payload))
 
