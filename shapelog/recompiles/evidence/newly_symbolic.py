@@ -1,4 +1,4 @@
-"""What a compile without reasons and described inputs shows by its symbols, as in a log of guards or of symbols alone."""
+"""What a compile without described inputs shows by its symbols, as in a log of guards or of symbols."""
 
 from collections.abc import Iterator
 
@@ -11,17 +11,23 @@ from shapelog.recompiles.evidence.guards import shape_violation
 from shapelog.recompiles.evidence.violation import Described, Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 
+_OFFSET = ".storage_offset()"
+
 
 def newly_symbolic(entry: CompileFacts, call: CompileFacts) -> Iterator[Violation]:
     """Sizes and ints that were constants in the entry before and are symbols in the call: Dynamo makes dynamic what has changed.
 
     A mark that came with the call makes them symbols as well; guards show it. Symbols that were required to be equal and are not now
-    have other values.
+    have other values. Where reasons are recorded, they name the first of these alone.
     """
     compile = call.compile
-    if compile.has_reasons_record or compile.inputs or entry.compile.id.compile + 1 != compile.id.compile:
+    if compile.inputs or entry.compile.id.compile + 1 != compile.id.compile:
         return
-    if entry.tree is not None and call.tree is not None:
+    if compile.has_reasons_record:
+        names_size = any(reason.family == "size" for reason in compile.reasons)
+        if names_size and entry.tree is None and not entry.compile.symbols:
+            yield from _in_symbols(call)
+    elif entry.tree is not None and call.tree is not None:
         yield from _in_guards(entry.tree, call)
         yield from _unequal(entry, entry.tree, call, call.tree)
     elif entry.tree is None and not entry.compile.symbols:
@@ -51,5 +57,5 @@ def _in_symbols(call: CompileFacts) -> Iterator[Violation]:
         part, now = symbol.source.tensor_part, integer(symbol.hint)
         if part and part.is_size and now is not None:
             yield Violation(part.tensor, part.prop, Described.UNKNOWN, now)
-        elif symbol.source and part is None and now is not None:
+        elif symbol.source and part is None and now is not None and not symbol.source.endswith(_OFFSET):
             yield Violation(Source(symbol.source), VALUE, Described.UNKNOWN, str(now))

@@ -1,4 +1,4 @@
-"""Logs that have guards or symbols of compilations, and no reason: a size that became a symbol has changed."""
+"""Logs that have guards or symbols of compilations, and no reason for all of them: a size that became a symbol has changed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +11,7 @@ from shapelog.recompiles.recompile import Recompile
 
 GUARDS = "V0715 13:55:12.206660 807339 torch/_dynamo/guards.py:2906] [{}] [__guards] {}"
 SYMBOLS = "I0715 13:55:12.206660 807339 torch/fx/experimental/symbolic_shapes.py:5743] [{}] {}"
+REASONS = "V0715 13:55:12.206660 807339 torch/_dynamo/guards.py:2906] [{}] [__recompiles] {}"
 TENSOR = "check_tensor(L['x'], Tensor, DispatchKeySet(CPU), torch.float32, device=None, requires_grad=False, size=[{}, 2], stride=[2, 1])"
 MANAGER = "GuardManager: source=L['x'], accessed_by=FrameLocalsGuardAccessor(key='x', framelocals_idx=0), type=<class 'torch.Tensor'>"
 MARKED = "DIMENSION_DYNAMIC_MARKING_GUARD: {}"
@@ -62,6 +63,25 @@ def test_an_older_entry_may_still_fit(tmp_path: Path) -> None:
 def test_symbols_show_what_the_size_or_the_int_is(source: str, code: str, sentence: str, tmp_path: Path) -> None:
     lines = [created("0/0"), created("0/1"), symbol("0/1", "s59", 10, source)]
     assert sentences(lines, tmp_path) == [(code, sentence)]
+
+
+@pytest.mark.parametrize(
+    ("before", "source", "also"),
+    [
+        (created("0/0"), "L['x'].size()[1]", [("SL101", "dim 1 of x changed to 12")]),
+        (created("0/0"), "L['k']", [("SL102", "the int k changed to 12")]),
+        (created("0/0"), "L['x'].storage_offset()", []),
+        (symbol("0/0", "s0", 4, "L['y'].size()[0]"), "L['x'].size()[1]", []),  # marked, or all are dynamic
+    ],
+)
+def test_symbols_show_what_else_changed_where_a_reason_names_one_size(
+    before: str, source: str, also: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    reason = "tensor 'x' size mismatch at index 0. expected 6, actual 10"
+    recompiled = ["Recompiling function f in /w/net.py:6", "    triggered by the following guard failure(s):", f"    - 0/0: {reason}"]
+    lines = [before, *(REASONS.format("0/1", line) for line in recompiled), created("0/1")]
+    lines += [symbol("0/1", "s59", 10, "L['x'].size()[0]"), symbol("0/1", "s60", 12, source)]
+    assert sentences(lines, tmp_path) == [("SL101", "dim 0 of x changed from 6 to 10"), *also]
 
 
 def test_symbols_from_the_start_show_no_change(tmp_path: Path) -> None:
