@@ -230,9 +230,9 @@ class Router:
         """What varies in this frame, is symbolic in the compile that would go, and static in the entry that would take its place.
 
         Later calls may have hit the compile for other values of it, and then compile again: such calls left no record. What the code needs
-        equal to a size that varies, varies with it.
+        equal to a size that varies, varies with it. No mark makes a float symbolic; once it changes, PyTorch does.
         """
-        own = entry.symbolic
+        own = entry.symbolic | self.explained.facts.of(compile).symbolic_floats
         pinned = {source for special in compile.specializations for source in special.sources}
         found: dict[Source, MarkChoice] = {}
         for symbol in compile.symbols:

@@ -82,6 +82,17 @@ def test_a_compile_whose_guards_hold_for_one_size_alone_served_no_calls_with_ano
     assert (route.narrows(frozenset((X0,))), route.narrows(frozenset((X0, X1)))) == (narrowed, ())
 
 
+def test_a_float_that_became_symbolic_needs_no_mark() -> None:
+    """No mark makes a float symbolic; PyTorch does once it changes."""
+    dynamic = guard_tree(tensor_match(size=(None, 8)), shapes=("not math.isnan(L['t'])  # (unknown)",))
+    made = compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['t']", 5.0, "float")))
+    made += compiled("0/1", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['t']", 7.5, "float")), graph=TANH)
+    symbols = [("s0", "12", "L['x'].size()[0]"), ("zf1", "5.0", "L['t']")]
+    made += compiled("0/2", tensor(12, 8), guards=dynamic, symbols=symbols, reasons=("0/0: tensor 'x' size mismatch at index 0",))
+    route = next(item for item in calls(trace(made))[-1].routes if item.entry.label == "0/0")
+    assert [source for source, _ in route.lost] == ["L['x'].size()[0]"]
+
+
 def test_a_mark_serves_no_refused_call_where_other_entries_need_the_exact_value() -> None:
     """A step count that ``math.pow`` needs: the first entries, with no symbol for it yet, do not show that, but all others do."""
     stack = [{"line": 9, "name": "f", "filename": 0, "loc": "c = 1 - math.pow(beta, k)"}]
