@@ -153,7 +153,7 @@ class Advice(NamedTuple):
             refused = "the refused call" if self.after.doubtful == 1 else "refused calls"
             found.append(f"{refused} may differ in more: only the first guard that failed is recorded")
         if any(caveat.endswith(MAY_NOT_SAVE) for caveat in self.caveats):
-            found.append("dynamic graphs are slow to compile here, so this may save no time")
+            found.append("dynamic graphs take longer to compile, so this may save no time")
         return tuple(found)
 
     @property
@@ -247,7 +247,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         pgo=pgo_suggestion(explained, replayed, choice, used),
         before=before,
         after=after,
-        saved_seconds=_saved(before, after, with_marks.seconds),
+        saved_seconds=_saved(before, after, Seconds.total((with_marks.seconds, *(item.more for item in replayed.widened(choice.marks))))),
         removed_seconds=max(0.0, before.kept - with_marks.kept),
         remedies=remedies,
         replayed=replayed,

@@ -331,6 +331,7 @@ def caveats_of_list(
     yield from _kept(replayed, marks)
     yield from _split(replayed, marks)
     yield from _seconds_unsure(replayed, marks)
+    yield from _widened(replayed, marks)
     if any(compile.metrics.inductor for compile in explained.trace.compiles):
         yield "Dynamic-shape kernels can be slower than specialized ones; measure step time before and after."
     if version.reads_sources and not version.reads_dims and any(not mark.is_int for mark in marks):
@@ -438,6 +439,23 @@ def _seconds_unsure(replayed: Replay, marks: Marks) -> Iterator[str]:
                 f"{title} is slow to compile with dynamic sizes{why}: {slow.compile.reference} took {seconds(slow.seconds)}, "
                 f"{quick.compile.reference} {seconds(quick.seconds)}. {MAY_NOT_SAVE}"
             )
+
+
+def _widened(replayed: Replay, marks: Marks) -> Iterator[str]:
+    """Frames whose compiles become dynamic and stay, where that takes half of what the list removes if these take twice as long then."""
+    found = replayed.widened(marks)
+    removed = replayed.cost(()).kept - replayed.cost_in_this_run(marks).kept
+    if math.fsum(min(item.more.most or 0.0, item.seconds) for item in found) < removed / 2:
+        return
+    longer = [item for item in found if (item.more.most or 0.0) > _NOTABLE]
+    if longer:
+        number, taken = sum(item.compiles for item in longer), seconds(math.fsum(item.seconds for item in longer))
+        titles = some(list(dict.fromkeys(item.frame.title for item in longer)))
+        become, stay = ("become", "stay") if number > 1 else ("becomes", "stays")
+        yield (
+            f"{plural(number, 'compilation')} of {titles} ({taken}) {become} dynamic with these "
+            f"marks and {stay}: torch._dynamo.mark_dynamic in the code marks the tensors of other functions alone. {MAY_NOT_SAVE}"
+        )
 
 
 def _divides(compile: Compile) -> bool:

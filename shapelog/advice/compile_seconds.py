@@ -111,6 +111,16 @@ def when_dynamic(own: Timed, served: Sequence[Timed], others: Sequence[Timed]) -
     return Seconds.total((found, _paid_once(own, others))) if own.is_first else found
 
 
+def with_more_symbols(own: Timed, number: int, others: Sequence[Timed]) -> Seconds:
+    """What a compile will take that marks give a number of symbols more, without serving another call.
+
+    Compiles of the same code that have as many are the measure. A graph with symbols takes no less than one without.
+    """
+    symbols = len(own.compile.symbols) + number
+    measured = [item.seconds for item in others if _shows_dynamic(item) and len(item.compile.symbols) >= symbols]
+    return Seconds(own.seconds, max(own.seconds, max(measured) if measured else own.seconds * DYNAMIC_OVER_STATIC))
+
+
 def is_measured(own: Timed, served: Sequence[Timed]) -> bool:
     """Whether the trace has the time of a dynamic compile that serves these calls."""
     return own.compile.is_dynamic or any(map(_shows_dynamic, served))

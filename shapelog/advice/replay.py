@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from shapelog.advice.base_marks import with_bases
-from shapelog.advice.compile_seconds import Seconds, first_compiles, is_measured, when_dynamic
+from shapelog.advice.compile_seconds import Seconds, first_compiles, is_measured, when_dynamic, with_more_symbols
 from shapelog.advice.dynamism.propagation import DynamismPropagation
 from shapelog.advice.marks import Mark
 from shapelog.advice.routes import Route, Router
@@ -19,8 +19,10 @@ from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome, resumed_by
 from shapelog.model.frame import Callers, Frame, Function
 from shapelog.model.trace import Trace
+from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.backends import has_backends
 from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.facts.fact_table import FactTable
 from shapelog.recompiles.reuse.refused_calls import complete_refused
 
 Marks = frozenset[Mark]
@@ -123,6 +125,15 @@ class Call(NamedTuple):
     is_first: bool = False
 
 
+class Widened(NamedTuple):
+    """Compiles of a frame that marks make dynamic without making them fewer: how many, their seconds, and what they take in addition."""
+
+    frame: Frame
+    compiles: int
+    seconds: float
+    more: Seconds
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FramePlan:
     """The calls of one frame in order. ``fixed_seconds`` are those of failed compiles, which remain whatever is marked.
@@ -130,7 +141,8 @@ class FramePlan:
     ``marks`` are those that its routes require, ``settling`` those that settle what is in doubt about them, ``splitting`` those under which
     it may need one more graph, for views of what other compiled code returns; ``weight`` is the number of ranks that the frame represents,
     each of which compiles what it does. ``followers`` has, for each frame that it runs, how often that was compiled: it compiles nothing
-    more once this one is at the recompile limit. ``has_backends`` is whether its code is compiled with more than one backend.
+    more once this one is at the recompile limit. ``has_backends`` is whether its code is compiled with more than one backend. ``widening``
+    has, for each compile, the marks of any frame that make sizes symbolic which were constants in it: they match by name.
     """
 
     frame: Frame
@@ -142,6 +154,7 @@ class FramePlan:
     weight: int = 1
     followers: tuple[int, ...] = ()
     has_backends: bool = False
+    widening: Mapping[Compile, Marks] = field(default_factory=dict)
     _served: dict[Marks, dict[int, Route]] = field(default_factory=dict)
     _costs: dict[Marks, Cost] = field(default_factory=dict)
 
@@ -215,6 +228,21 @@ class FramePlan:
             found.setdefault(route.entry, []).append(self.calls[index])
         return found
 
+    def widened(self, marks: Marks, alike: Iterable["FramePlan"] = ()) -> Widened:
+        """The compiles that these marks make dynamic, or more so, without serving another call: as often, and taking longer.
+
+        ``alike`` are the plans of the same code on other ranks, which show how long.
+        """
+        served = self.served(marks)
+        by_entry = self._by_entry(served)
+        entries = [call for plan in (self, *alike) for call in plan.calls if call.compile.outcome is Outcome.COMPILED]
+        left = [call for index, call in enumerate(self.calls) if index not in served and call.compile not in by_entry]
+        more = {call: len(self.widening.get(call.compile, frozenset()) & marks) for call in left}
+        own = [call for call, number in more.items() if number]
+        longer = Seconds.total(with_more_symbols(call, more[call], entries) for call in own)
+        taken = math.fsum(call.seconds for call in own)
+        return Widened(self.frame, len(own), taken, Seconds(0.0, max(0.0, (longer.most or 0.0) - taken)))
+
     def _seconds(self, left: list[Call], served: dict[int, Route], more: int) -> Seconds:
         """What the calls that are left take, and up to ``more`` others."""
         if not served:
@@ -264,6 +292,13 @@ class Replay:
         chosen = frozenset(marks)
         return total_cost([plan.cost(chosen).in_this_run for plan in self.plans])
 
+    def widened(self, marks: Iterable[Mark]) -> list[Widened]:
+        """What marks make dynamic without making it fewer, the frames that took longest first."""
+        chosen = frozenset(marks)
+        alike = grouped(self.plans, lambda plan: plan.frame.origin)
+        found = [known for plan in self.plans if (known := plan.widened(chosen, alike[plan.frame.origin])).compiles]
+        return sorted(found, key=lambda item: -item.seconds)
+
     def served(self, marks: Marks) -> Iterator[tuple[Compile, Route]]:
         """The calls that need no compile of their own under these marks, and what serves each."""
         return ((plan.calls[index].compile, route) for plan in self.plans for index, route in plan.served(marks).items())
@@ -272,7 +307,8 @@ class Replay:
 def predicted(replayed: Replay | FramePlan, marks: Marks) -> Cost:
     """What another run with these marks will cost; without any it is what was recorded. Compiles that may stay all the same take time."""
     cost = replayed.cost(marks)
-    seconds = Seconds.total((cost.seconds, Seconds(0.0, cost.unsure_seconds)))
+    widened = replayed.widened(marks) if isinstance(replayed, Replay) else [replayed.widened(marks)]
+    seconds = Seconds.total((cost.seconds, Seconds(0.0, cost.unsure_seconds), *(item.more for item in widened)))
     return replace(cost, seconds=seconds.in_another_run) if marks else cost
 
 
@@ -281,11 +317,29 @@ def replay(explained: Explanations) -> Replay:
     router = Router(explained, DynamismPropagation(explained.trace))
     first = first_compiles(explained.trace)
     plans = _with_captures(_with_called(_with_followers([_plan(frame, router, first) for frame in explained.trace.frames])))
+    plans = _with_widening(plans, explained.facts)
     by_mark: dict[Mark, list[FramePlan]] = {}
     for plan in plans:
         for mark in plan.marks:
             by_mark.setdefault(mark, []).append(plan)
     return Replay(plans, by_mark)
+
+
+def _with_widening(plans: Sequence[FramePlan], facts: FactTable) -> tuple[FramePlan, ...]:
+    """The plans with what marks make symbolic in each compile. PyTorch makes no symbol of a size of 0 or 1."""
+    dims: dict[Source, set[int]] = {}
+    for mark in frozenset[Mark]().union(*(plan.marks for plan in plans)):
+        if not mark.is_int:
+            dims.setdefault(mark.source, set()).add(mark.dim)
+
+    def widening(compile: Compile) -> Marks:
+        symbolic = facts.of(compile).symbolic
+        sizes = (
+            (Mark(item.source, dim), item.size[dim]) for item in compile.inputs for dim in dims.get(item.source, ()) if dim < len(item.size)
+        )
+        return frozenset(mark for mark, size in sizes if size > 1 and mark.place not in symbolic)
+
+    return tuple(replace(plan, widening={call.compile: own for call in plan.calls if (own := widening(call.compile))}) for plan in plans)
 
 
 def _plan(frame: Frame, router: Router, first: frozenset[Compile]) -> FramePlan:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from signal import Signals
 
 from shapelog.advice.advise import Advice
+from shapelog.advice.compile_seconds import RUN_TO_RUN
 from shapelog.advice.marks import split_list
 from shapelog.advice.paste_formats import VARIABLE
 from shapelog.report.compare import Comparison, FrameChange, compare
@@ -78,6 +79,16 @@ class Verification:
         """Whether neither the command nor its compilations took less time."""
         least = self.advice.before.seconds.least
         return bool(self.slower) and self.comparison.now.seconds >= least
+
+    @property
+    def outcome(self) -> tuple[str, str]:
+        """Whether it helped, in words, and what qualifies that; ``helped`` alone does not ask for time."""
+        if not self.helped:
+            return "It did not help", ""
+        before, now = self.advice.before.seconds.least, self.comparison.now.seconds
+        if self.saved_no_time and now > RUN_TO_RUN * before:
+            return "Fewer compilations", ", but they took more time"
+        return "It helped", ", but no time was saved" if self.saved_no_time else ""
 
     @property
     def next_advice(self) -> Advice | None:

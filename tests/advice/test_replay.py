@@ -19,6 +19,7 @@ X0, X1, K, N = Mark(Source("L['x']"), 0), Mark(Source("L['x']"), 1), Mark(Source
 K0 = Mark(Source("L['keys']"), 0)
 TANH = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'tanh: "f32[10, 8][8, 1]cpu" = torch.tanh(l_x_);  l_x_ = None', "return (tanh,)")
 DUCK = "L['y'].size()[0] == L['x'].size()[0]  # duck sizing added this equality because these variables had the same size 10"
+DOUBLE = compiled("1/1", tensor(16, 8, dtype="torch.float64"), dynamic=[0], name="g", seconds=4.0)
 
 
 def replayed(made: bytes) -> Replay:
@@ -80,6 +81,25 @@ def test_a_compile_whose_guards_hold_for_one_size_alone_served_no_calls_with_ano
     made += compiled("0/2", tensor(3, 33), guards=both, symbols=sizes)
     route = next(item for item in calls(trace(made))[-1].routes if item.entry.label == "0/0")
     assert (route.narrows(frozenset((X0,))), route.narrows(frozenset((X0, X1)))) == (narrowed, ())
+
+
+@pytest.mark.parametrize(
+    ("other", "widened"),
+    [
+        (compiled("1/0", tensor(16, 8), name="g", seconds=3.0), [("g", 1, 3.0, 12.0)]),  # as long as any dynamic compile may take
+        (compiled("1/0", tensor(16, 8), name="g", seconds=3.0) + DOUBLE, [("g", 1, 3.0, 1.0)]),
+        (compiled("1/0", tensor(1, 8), name="g", seconds=3.0), []),  # no symbol
+        (compiled("1/0", tensor(16, 8, source="L['y']"), name="g", seconds=3.0), []),
+    ],
+    ids=["unknown", "measured", "a size of 1", "another name"],
+)
+def test_marks_make_compiles_of_other_code_dynamic_without_making_them_fewer(
+    other: bytes, widened: list[tuple[str, int, float, float]]
+) -> None:
+    found = replayed(trace(static_sizes(10, 12), other))
+    marked = [(item.frame.name, item.compiles, item.seconds, item.more.most) for item in found.widened({X0})]
+    assert marked == widened
+    assert found.widened(()) == []
 
 
 def test_a_float_that_became_symbolic_needs_no_mark() -> None:

@@ -32,18 +32,18 @@ def render_verification(verification: Verification, options: Options) -> bytes:
 
 
 def _verdict(page: TextPage, found: Verification) -> None:
+    outcome, qualified = found.outcome
     if found.helped:
         before, now = found.advice.before, found.comparison.now
         surety = _surety(found)
         after = compilations(now.compiles, now.limit_hits) if before.limit_hits or now.limit_hits else str(now.compiles)
-        unsaved = ", but no time was saved" if found.saved_no_time else ""
-        change = f": {compilations(before.compiles, before.limit_hits)} became {after}, {surety}{unsaved}"
-        page.line(("It helped", "bold green"), change)
+        change = f": {compilations(before.compiles, before.limit_hits)} became {after}, {surety}{qualified}"
+        page.line((outcome, "bold yellow" if qualified else "bold green"), change)
         if found.slower:
             page.line(capitalized(found.slower))
         page.line(f"Compile time: {found.timing}")
     else:
-        page.line(("It did not help", "bold red"), f": {'; '.join(found.faults)}")
+        page.line((outcome, "bold red"), f": {'; '.join(found.faults)}")
 
 
 def _surety(found: Verification) -> str:
