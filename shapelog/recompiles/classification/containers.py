@@ -44,6 +44,8 @@ _AS_ONE_TENSOR = "pass the floats as one tensor or array, whose size can be dyna
 _MOST_DIMS = 5
 _MADE_BY_LIBRARY = "accept one graph for each length: library code makes this list, and the line that calls it passes nothing"
 _PASSED_ON = "accept one graph for each set of arguments: library code calls this function with several"
+_EACH_SET = "accept one graph for each set of arguments that functools.partial fixes: the function computes something else with each"
+_OF_PARTIAL = ".keywords"
 _SAME_ARGUMENTS = "pass the same arguments in every call, or accept one graph for each set of them"
 _OWN_KEYS = (
     "the code itself adds keys to this dict: add them before the first compiled call (one call without torch.compile may do that), "
@@ -128,9 +130,12 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
     had, has = ({tensor.source for tensor in known.compile.inputs if tensor.source.is_below(item.source)} for known in (entry, call))
     if not remedy and had - has and has - had and have_other_graphs(entry, call):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_KINDS_OF_CALLS)
-    is_other = item.prop.kind is Kind.HAS and compute_with_other_numbers(entry, call) and is_tested(code_of(item), spelled(item.source))
+    is_of_key = item.prop.kind is Kind.HAS
+    is_other = compute_with_other_numbers(entry, call, on_same_tensors=is_of_key) and is_tested(code_of(item), spelled(item.source))
     if not remedy and (is_other or takes_another_way(item, entry, call)):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_CASE)
+    if not remedy and item.source.endswith(_OF_PARTIAL) and have_other_graphs(entry, call):
+        return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_SET)
     if not remedy and item.source == _KEYWORD_ARGUMENTS and _passes_on(item):  # made anew for each call
         return Classification(("SL314",), sentence, remedy=_SAME_ARGUMENTS)
     adds_keys = _changes_it_itself(item, entry, call) or _is_used_as_dict(code_of(item), item.source.display_name)

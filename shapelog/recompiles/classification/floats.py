@@ -22,11 +22,13 @@ LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
 _RATE_IN_TORCH, _OPTIMIZERS = re.compile(r"^L(?:\['kwargs'\])?\['lr'\]$"), "/torch/optim/"
 # A float that is dynamic, as its graph takes it out of a tensor.
 _TAKEN_OUT = re.compile(r'^(\w+): "Sym\([^"]*\)" = (\w+)\.item\(\)')
+_ANY_NUMBER = "wrap the number in a tensor, torch.tensor(value): another value needs another graph, also where the type is the same"
 _ONE_MORE_GRAPH = "accept one more graph: PyTorch made this float dynamic when it changed"
 _ONE_MORE_NUMBER = f"{_ONE_MORE_GRAPH}, and the operator that receives it does not accept a tensor"
 FLOAT_SAME_ARM = f"replace the branch on this float by torch.where on a tensor, or {_ONE_MORE_GRAPH}"
 _BRANCH_OF_LIBRARY = f"{_ONE_MORE_GRAPH}, and a library branches on it"
 _BRANCH_OF_OPERATOR = f"{_ONE_MORE_GRAPH}, and an operator branches on it"
+_EACH_OF_LIBRARY = "accept one graph per branch: a library branches on it"
 _BRANCHES_OF_OPERATOR = "accept one graph for each branch of the operator"
 # What of a line may branch on a float.
 _BRANCHES = re.compile(r"\b(?:if|elif|while|assert|and|or|not|min|max|bool|sorted|clip|clamp|abs)\b|[<>]|[=!]=")
@@ -96,6 +98,20 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
         remedy = _BRANCH_OF_OPERATOR if verdict is None else _BRANCHES_OF_OPERATOR
         return Classification(("SL312",), sentence.replace("the code branches", "an operator branches"), False, Verdict.JUSTIFIED, remedy)
     return Classification(("SL312",), sentence, False, verdict, FLOAT_SAME_ARM if same_arm else FLOAT_BRANCH)
+
+
+def other_kind_of_number(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts) -> Classification:
+    """An int in place of a float, or a float in place of an int, which needs another graph for its value, unless that is the same."""
+    before, after = float(str(item.expected)), float(str(item.actual))
+    if before == after:
+        return Classification(("SL310",), sentence)
+    branch = _branch_on_float(item.source, call)
+    if branch is not None and branch.parsed.holds({**entry.numbers, item.source.canonical: before}) is False:
+        place = place_of(branch.comment)
+        is_of_library = is_library(_file_of(place.file if place else "", call))
+        sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
+        return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_OF_LIBRARY if is_of_library else FLOAT_BRANCH)
+    return Classification(("SL310",), sentence, remedy=_ANY_NUMBER)
 
 
 def lines_with(source: Source, pin: Specialization | None, known: CompileFacts) -> list[StackFrame]:

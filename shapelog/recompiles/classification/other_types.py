@@ -9,7 +9,16 @@ from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.classification.floats import LEARNING_RATE
 from shapelog.recompiles.classification.functions import another_callable
 from shapelog.recompiles.classification.library_calls import is_passed_by_library
-from shapelog.recompiles.classification.result import CLEARED, FORWARD_TYPES, GRADIENT, TRACED, Classification, code_of, short_type
+from shapelog.recompiles.classification.result import (
+    CLEARED,
+    FORWARD_TYPES,
+    GRADIENT,
+    TRACED,
+    Classification,
+    code_of,
+    have_other_graphs,
+    short_type,
+)
 from shapelog.recompiles.classification.shown_objects import KINDS_OF_FUNCTIONS, shown_object
 from shapelog.recompiles.evidence.violation import THE_CLASS, Described, Violation, was_traced
 from shapelog.recompiles.facts.compile_facts import CompileFacts
@@ -35,7 +44,7 @@ _OWN_CLASS = (
 _NUMPY_DTYPE = re.compile(r"numpy\.dtypes\.\w+DType")
 # What AOTAutograd and make_fx trace with.
 _TRACING_TENSOR = "FunctionalTensor"
-_MODULE_OF_SELF = re.compile(r"L\['self'\](?:\._modules\['[^']+'\])+")
+_MODULE_OF_SELF = re.compile(r"L\['\w+'\](?:\._modules\['[^']+'\])+")
 _REFERRED_TO = "keep the object alive as long as the compiled function is in use, or accept one graph for calls without it"
 _OTHER_MODULES = "layers that hold modules of different classes need separate graphs; replace a module before the first compiled call"
 _SHARED_METHOD = (
@@ -55,6 +64,8 @@ _EACH_USED_CLASS = (
     "the code computes with the parameters or buffers of this module, so each class needs its own graph: raise the recompile limit "
     "above the number of classes, or compile the modules in place of this function"
 )
+_ONE_VALUE, _SEVERAL_VALUES = frozenset(("int", "float", "bool", "str")), frozenset(("tuple", "list", "dict", "set"))
+_EACH_TYPE = "accept one graph for each type: the code computes something else for several values than for one"
 # What compiled autograd calls for the backward pass of a custom function (``call_backward`` in ``torch/_dynamo/external_utils.py``).
 _BACKWARD = "L['backward_c_function']"
 _FOR_LIBRARY = "accept one graph for each type: library code calls this function with several"
@@ -214,6 +225,12 @@ def _is_module_of_self(change: _TypeChange) -> bool:
     return _MODULE_OF_SELF.fullmatch(change.item.source) is not None
 
 
+def _is_one_or_several(change: _TypeChange) -> bool:
+    """One value in place of a list or dict of values, or the reverse, where the graphs differ: ``argnums=0``, and ``argnums=(0, 1)``."""
+    kinds = {change.before, change.after}
+    return bool(kinds & _ONE_VALUE and kinds & _SEVERAL_VALUES) and have_other_graphs(change.entry, change.call)
+
+
 # What to do about another type, the first that holds; None and "" for what the rule states.
 _TYPE_CHANGES: tuple[tuple[Callable[[_TypeChange], bool], Verdict | None, str], ...] = (
     (_is_self, Verdict.JUSTIFIED, _SHARED_METHOD),
@@ -231,6 +248,7 @@ _TYPE_CHANGES: tuple[tuple[Callable[[_TypeChange], bool], Verdict | None, str], 
     (_has_used_parts, Verdict.JUSTIFIED, _EACH_USED_CLASS),
     (_is_module_of_self, Verdict.JUSTIFIED, _OTHER_MODULES),
     (_has_method_called, Verdict.JUSTIFIED, _EACH_CLASS_WITH_METHOD),
+    (_is_one_or_several, Verdict.JUSTIFIED, _EACH_TYPE),
 )
 
 

@@ -83,10 +83,12 @@ def are_of_two_models(entry: CompileFacts, call: CompileFacts) -> bool:
     return sum(before.get(source, size) != size for source, size in after) >= _SEVERAL_PARAMETERS
 
 
-def compute_with_other_numbers(entry: CompileFacts, call: CompileFacts) -> bool:
-    """Whether both have the same operations on the same tensors with other numbers, and no guarded value differs, keys of dicts apart."""
+def compute_with_other_numbers(entry: CompileFacts, call: CompileFacts, *, on_same_tensors: bool = True) -> bool:
+    """Whether both have the same operations, on the same tensors, with other numbers, and no guarded value differs, keys of dicts apart."""
     graph, other = entry.compile.graph, call.compile.graph
-    if not (graph and other) or graph.numbers == other.numbers or (graph.key, graph.placeholders) != (other.key, other.placeholders):
+    if not (graph and other) or graph.numbers == other.numbers or graph.key != other.key:
+        return False
+    if on_same_tensors and graph.placeholders != other.placeholders:
         return False
     values = ((key, value) for key, value in entry.facts.items() if key[1].kind is Kind.VALUE and key[0].dict_of_key is None)
     return all(call.facts.get(key, value) == value for key, value in values)

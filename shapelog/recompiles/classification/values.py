@@ -4,7 +4,7 @@ import re
 
 from shapelog.reading.payloads.properties import VALUE, Kind, class_written_with_address, set_members
 from shapelog.reading.payloads.source_names import Source
-from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number
+from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number, other_kind_of_number
 from shapelog.recompiles.classification.library_calls import is_passed_by_library
 from shapelog.recompiles.classification.pins import pinned, remedy_of_pinned_int
 from shapelog.recompiles.classification.result import CLEARED, GRADIENT, Classification, Classifier, code_of, line_of, short_type
@@ -25,6 +25,7 @@ _OTHER_BOOL = {"True": "False", "False": "True"}
 _PASSED_TO_COND = re.compile(r"\bcond\(")
 _AS_PREDICATE = "pass a tensor, torch.tensor({}): then torch.cond keeps both sides in one graph"
 _SCALARS = frozenset(("bool", "int", "float", "complex", "str", "bytes"))
+_NUMBERS = frozenset(("int", "float"))
 _COUNTER = "itertools.count"
 _NUMBER_OF_COUNTER = "call next({}) outside the compiled function, and pass the number"
 _TENSOR = "wrap the number in a tensor, torch.tensor(value)"
@@ -63,7 +64,10 @@ def value(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -
     has_type_alone = bool(kind) and kind != after == call.types.get(item.source)  # such as Ellipsis before, and a tuple now
     if after and kind_now != kind and (kind in _SCALARS or (kind and kind_now in _SCALARS) or has_type_alone):
         was = f"the {kind} {before}" if kind in _SCALARS else before
-        return Classification(("SL310",), f"{name} changed from {was} to {shown_object(now)}")
+        sentence = f"{name} changed from {was} to {shown_object(now)}"
+        if {kind, kind_now} == _NUMBERS:
+            return other_kind_of_number(item, sentence, entry, call)
+        return Classification(("SL310",), sentence)
     if kind == "int":
         return _int(item, name, entry, call)
     if kind == "float" or is_compared_with_tensor(before):
