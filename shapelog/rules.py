@@ -215,7 +215,8 @@ _ALL = (
         "SL302",
         "requires-grad-varies",
         _CODE,
-        "give the tensor the same requires_grad in every call: detach() it, or call requires_grad_() on it before the first call",
+        "give the tensor the same requires_grad in every call: detach() it where no gradient has to flow back through it, or call "
+        "requires_grad_() on it before the first call",
     ),
     Rule(
         "SL303",

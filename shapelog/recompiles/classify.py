@@ -40,10 +40,6 @@ _WITHOUT_GRADIENTS = (
     "grad mode is off in these calls, so that no gradient flows back through this tensor: detach() it before the call, "
     "or compute it with grad mode off, too"
 )
-_PERHAPS_WITH_GRADIENTS = (
-    "give the tensor the same requires_grad in every call: detach() it where no gradient has to flow back through it, "
-    "or call requires_grad_() on it before the first call"
-)
 _ASKS_FOR_GRADIENTS = re.compile(r"\b(?:if|elif|while|assert)\b.*\.requires_grad\b")
 _EACH_BRANCH = "accept two graphs: the code takes another path for a tensor that requires a gradient"
 _TENSORS = frozenset((Described.TENSOR.value, "torch.Tensor"))
@@ -140,9 +136,7 @@ def _of_gradients(found: Classification, item: Violation, entry: CompileFacts, c
         if _has_grad_mode_off(entry) and _has_grad_mode_off(call):
             return found._replace(remedy=_WITHOUT_GRADIENTS)
         return found._replace(verdict=Verdict.JUSTIFIED, remedy=_WITH_GRADIENTS)
-    is_known = all(tensor and tensor.is_leaf is not None for tensor in tensors)
-    was_asked = any(compile.backward for compile in (entry.compile, call.compile))  # perhaps for the gradient of this very tensor
-    return found if is_known and not was_asked else found._replace(remedy=_PERHAPS_WITH_GRADIENTS)
+    return found
 
 
 def _has_grad_mode_off(known: CompileFacts) -> bool:

@@ -13,6 +13,7 @@ _NODE = re.compile(r"^([a-z]\w*?)(?:_\d+)?(?:: \"[^\"]*\")? = (?!L_)")
 _SKIPPED = re.compile(r"marked that the function `([\w.<>]+)` in file `([^`]+)` should not be traced")
 _CALL = re.compile(r"[\w\])]\(")
 _REFLECTED = frozenset(("lt", "le", "gt", "ge"))
+_WITHIN_FUNCTION = frozenset(("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"))
 _READS_SELF = re.compile(r"(?<![\w.])self\.")
 
 
@@ -72,12 +73,14 @@ def functions_in(known: CompileFacts, has_methods: bool = False) -> set[tuple[st
     """(name, ``file:first line``) of each function that the graph of a compile has code of, other than its own; the first line is that
     seen in the graph. A method of a library that Python calls by itself, as for ``a.b = c``, is not passed by anybody.
 
-    The name is "" for a method, which the function that was passed calls, as ``functional_call`` calls ``forward``. It has its name where
-    methods are passed (``has_methods``).
+    Comprehensions are of the function around them. The name is "" for a method, which the function that was passed calls, as
+    ``functional_call`` calls ``forward``. It has its name where methods are passed (``has_methods``).
     """
     own = known.compile.metrics.code_name
     found: dict[tuple[str, str], int] = {}
     for line in known.compile.graph.user_lines if known.compile.graph else ():
+        if line.name in _WITHIN_FUNCTION:
+            continue
         if not line.file.startswith("<") and line.name != own and not (line.name.startswith("__") and is_library(line.file)):
             is_method = not has_methods and _READS_SELF.search(line.code) is not None
             found.setdefault(("" if is_method else line.name, line.file), line.line)

@@ -2,9 +2,13 @@
 
 import pytest
 from make import compile as compiled
-from make import last_recompile, tensor, trace
+from make import explain, last_recompile, tensor, trace
 from payload_text import code_comment, equals_match, graph_text, guard_manager, guard_tree, tensor_match
 
+from shapelog.reading.payloads.properties import Kind, Property
+from shapelog.reading.payloads.source_names import Source
+from shapelog.recompiles.classification.objects import identity
+from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.recompile import Recompile
 from shapelog.rules import Verdict
 
@@ -83,3 +87,20 @@ def test_a_layer_of_another_class_whatever_the_method_calls_its_object() -> None
     recompile = explained(leaves)
     assert [cause.codes for cause in recompile.causes] == [("SL310",)]
     assert recompile.verdict is Verdict.JUSTIFIED
+
+
+def test_other_members_of_a_set_are_no_keys_to_pass() -> None:
+    members = tuple(equals_match("list(dict.keys(L['s']))[0]", name, "str") for name in ("a", "b"))
+    recompile = explained(tuple("\n".join((guard_manager("L['s']", type="set"), member)) for member in members))
+    assert [(cause.codes, cause.sentence) for cause in recompile.causes] == [(("SL314",), "the members of the set s changed")]
+    assert recompile.verdict is Verdict.JUSTIFIED
+
+
+def test_a_class_that_each_call_makes_anew_is_no_object() -> None:
+    """PyTorch writes the class itself as the type that an object of this identity has."""
+    explained = explain(trace(compiled("0/0", tensor(10, 8))))
+    known = explained.facts.of(explained.trace.compiles[0])
+    was, now = "app.model.make.<locals>.Foo", "torch.autograd.function.FunctionMeta"
+    found = identity(Violation(Source("L['Foo']"), Property(Kind.ID), was, now), "Foo", known, known)
+    assert (found.codes, found.sentence) == (("SL308",), "Foo is a new class Foo, not the one this was compiled for")
+    assert found.remedy == "define the class at module level"

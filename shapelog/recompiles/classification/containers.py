@@ -104,6 +104,8 @@ def keys(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
     if part := _MODULE_PART.fullmatch(item.source):
         sentence = f"{display_text(part['owner'])} has {part['part']}s of other names than before"
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_PARTS)
+    if _SETS.intersection((entry.types.get(item.source), call.types.get(item.source))):
+        return Classification(("SL314",), f"the members of the set {name} changed", verdict=Verdict.JUSTIFIED, remedy=_SAME_MEMBERS)
     return _of_dict(item, f"the keys of the dict {name} changed", entry, call)
 
 

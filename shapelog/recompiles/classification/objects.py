@@ -46,6 +46,9 @@ _OWN_OBJECT = (
 _ITSELF = "create the object once and reuse it; several objects need one graph each: raise the recompile limit above the number of objects"
 _TYPE_OF = re.compile(r"type\((.+)\)")
 _CLASS_FOR_LIBRARY = "accept one graph for each class: library code calls this function with several"
+_NEW_CLASS = "{} is a new class {}, not the one this was compiled for"
+# The type of a class: ``type``, ``torch.autograd.function.FunctionMeta``, ``abc.ABCMeta``.
+_METACLASS = re.compile(r"(?:^|\.|')(?:\w*Meta|type)'?>?$")
 _OPERATORS = frozenset({"OpOverload", "OpOverloadPacket"})
 _REGISTER_ONCE = "register the operator once, before the first compiled call: each registration makes a new object"
 _CLASS_IN_LIBRARY = "accept one graph for each class that this library code is called with"
@@ -123,6 +126,8 @@ def _identity(item: Violation, name: str, entry: CompileFacts, call: CompileFact
         return Classification(("SL311",), f"{name} is a different operator", remedy=EACH_FUNCTION)
     if expected.startswith(THE_CLASS):
         return _class(item, name, entry, call)
+    if _METACLASS.search(str(item.actual)) and short_type(expected) == name.rpartition(".")[2]:  # written as an instance of itself
+        return Classification(("SL308",), _NEW_CLASS.format(name, short_type(expected)), remedy=SAME_CLASS)
     if ENUM.search(expected):
         return Classification(("SL311",), f"{name} is a different member of the enum {short_type(expected)}")
     if member := MEMBER.fullmatch(expected):
@@ -145,7 +150,7 @@ def _class(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL311",), f"{name} was the class {before} and has changed", remedy=remedy)
     after = short_type(str(item.actual).removeprefix(THE_CLASS))
     if before == after:
-        return Classification(("SL308",), f"{name} is a new class {before}, not the one this was compiled for", remedy=SAME_CLASS)
+        return Classification(("SL308",), _NEW_CLASS.format(name, before), remedy=SAME_CLASS)
     in_library = _CLASS_IN_LIBRARY if is_library(call.code_file) else ""
     remedy = _CLASS_FOR_LIBRARY if is_passed_by_library(item, entry, call) else in_library
     without_id = _WITHOUT_ID.format("class") if _asks_for_id(item, name) else ""
