@@ -71,6 +71,8 @@ _MOVED_INPUT = re.compile(
     re.S,
 )
 _FUNCTION = re.compile(r"^function (\d{1,9}) (exceeding max .*)", re.S)
+# A place as people shorten it: ``.../reference.py, line 715, in forward``.
+_PLACE = re.compile(r"(?P<file>[^\s,\"]{1,400}\.py), line (?P<line>\d{1,9}), in (?P<name>[\w.<>]{1,200})")
 _FOUND_FROM = re.compile(r"\.?\s*Found from[ \t]*:?\s*(?P<stack>.*)", re.S)
 
 
@@ -128,5 +130,7 @@ def _with_place(text: str) -> tuple[str, StackFrame | None]:
     """A reason in one line, and the innermost line of the stack that follows it."""
     found = _FOUND_FROM.search(text)
     stack = tuple(stack_lines(f"  {found['stack']}".split("\n"))) if found else ()
+    if found and not stack and (place := _PLACE.match(found["stack"])):
+        stack = (StackFrame(place["file"], int(place["line"]), place["name"]),)
     reason = text[: found.start()] if found else text.partition("\n")[0]
     return " ".join(reason.split()).strip("[]'\". "), stack[-1] if stack else None

@@ -263,7 +263,7 @@ _CONTINUES = {
         r"\s*(?:(?:\| )*\+- |\| |(?:[A-Z_]+: )?check_tensor\(|RootGuardManager|Guard latency|$|___\w+\(|(?:not )?(?:hasattr|len|list|str)\("
         r"|(?:not )?[LG]\[|-?\d{1,18} <=? [LG]\[|utils_device\.|\w[\w.]{0,200}\.size\(\)\[)"
     ),
-    MessageKind.INDUCTOR: re.compile(r"\s*File \"| {3,}\S|\s*$|input name: "),
+    MessageKind.INDUCTOR: re.compile(r"\s*File \"| {3,}\S|\s*$|input name: |\s*Found from\b"),
     MessageKind.STATE: re.compile(
         r"\s*\S.*: (?:tensor size=|scalar |fully dynamic|auto unset|unusual)|\s*(?:hash\(\w+\))?\S.*:\d{1,9}:[\w<>.]+:\s*$"
         r"|PGO detected"

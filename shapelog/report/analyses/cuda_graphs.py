@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from shapelog.grouping import grouped
@@ -43,14 +44,20 @@ _REMEDIES = (
         "mark each iteration with torch.compiler.cudagraph_mark_step_begin(), and clone outputs that are passed to the next one",
     ),
     (("re-recording limit", "each input size"), _FEW_SIZES),
+    (("_local_scalar_dense",), "leave the number in a tensor rather than read it with .item(), or pass it to the code as an int"),
     (  # ``_fx_node_is_input_dependent_cudagraph_unsafe`` in ``torch/_inductor/utils.py``
         ("index_put",),
         "assign with torch.where in place of a boolean mask; in older versions also turn off torch.use_deterministic_algorithms(True)",
     ),
 )
+_COUNTING = (
+    "pass the number that grows with each call as a tensor, so that it needs no CUDA graph of its own, or set "
+    "torch._inductor.config.triton.cudagraph_skip_dynamic_graphs = True"
+)
 _LONGEST, _LONGEST_HINT = 200, 400
 # A CUDA graph for each of a few sizes is what PyTorch intends.
 _FEW = 2
+_MOST_DIGITS = 18
 
 
 class _Item(NamedTuple):
@@ -112,6 +119,12 @@ def _sizes(members: list[_Item]) -> int:
     return max(max(item.message.sizes for item in members), len({item.message.key for item in members} - {""}))
 
 
+def _count_up(members: list[_Item]) -> bool:
+    """Whether a CUDA graph was recorded for each of several ints in a row, such as the position of a token."""
+    keys = [int(item.message.key) for item in members if item.message.key.isdecimal() and len(item.message.key) <= _MOST_DIGITS]
+    return len(keys) >= _FEW and all(after - before == 1 for before, after in pairwise(keys))
+
+
 def _finding(event: CudaGraphEvent, members: list[_Item]) -> Finding:
     first = members[-1] if event is CudaGraphEvent.MANY_SIZES else members[0]
     message, frame = first.message, first.frame
@@ -132,6 +145,8 @@ def _finding(event: CudaGraphEvent, members: list[_Item]) -> Finding:
         rule, sentence = _AGAIN, f"the CUDA graph of {who} was recorded again {how_often(len(members))}{because}"
     words = message.reason.lower()
     remedy = next((text for found, text in _REMEDIES if any(part in words for part in found)), "")
+    if event is CudaGraphEvent.MANY_SIZES and _count_up(members):
+        remedy = _COUNTING
     return Finding(
         rule=rule,
         sentence=sentence,

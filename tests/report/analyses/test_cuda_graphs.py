@@ -81,6 +81,32 @@ def test_a_graph_for_each_of_many_sizes_is_counted_where_only_the_recordings_are
     assert [finding.sentence for finding in findings(report_of(path))] == wanted
 
 
+@pytest.mark.parametrize(
+    ("keys", "remedy"), [(("8", "9", "10"), "pass the number that grows with each call as a tensor"), (("8", "16", "32"), "pad inputs")]
+)
+def test_graphs_for_ints_in_a_row_are_those_of_a_number_that_counts_up(
+    keys: tuple[str, ...], remedy: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "run.log"
+    path.write_text("".join(f"Recording cudagraph tree for symint key {key}\n" for key in keys), encoding="utf-8")
+    (finding,) = findings(report_of(path))
+    assert finding.own_remedy.startswith(remedy)
+
+
+@pytest.mark.parametrize(
+    "found", [". Found from : .../serve.py, line 7, in f", '\nFound from File ".../serve.py", line 7, in f\n    n = x.item()']
+)
+def test_the_place_may_be_shortened_or_on_the_next_line(found: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("log") / "run.log"
+    path.write_text(f"skipping cudagraphs due to incompatible op aten._local_scalar_dense.default{found}\n", encoding="utf-8")
+    report = report_of(path)
+    (finding,) = findings(report)
+    assert finding.place is not None
+    assert (finding.place.file, finding.place.line) == (".../serve.py", 7)
+    assert finding.own_remedy.startswith("leave the number in a tensor")
+    assert report.table("performance_hints") is None
+
+
 def test_an_input_that_moved_is_an_error_and_each_is_named(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("log") / "run.txt"
     path.write_text(

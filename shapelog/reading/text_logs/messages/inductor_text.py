@@ -17,7 +17,7 @@ def inductor_messages(lines: Iterable[str]) -> Iterator[str]:
         if held and goes_on_about_sizes(line):
             held[-1] = f"{held[-1].rstrip()} {line.strip()}"
             continue
-        if held and line.strip() and not line[:1].isspace() and not line.startswith("input name: "):
+        if held and line.strip() and not line[:1].isspace() and not line.startswith(("input name: ", "Found from")):
             yield "\n".join(held)
             held.clear()
         held.append(line if held else _IN_SPAN.sub(r"\g<text>", without_place(line).lstrip()))
