@@ -32,9 +32,12 @@ from shapelog.reading.records import StackFrame
 _PREFACE = re.compile(
     r"^.* doesn't work unless it is captured completely with torch\.compile\. Got graph break/error:\n+(?=.)"
     r"|^(?=(?:Graph Break )?Reason: |Graph break in user code at )(?:Graph break in user code at .*\n+)?"
-    r"(?:(?:Graph Break )?Reason: (?:(?:Encountered graph break|Failed to handle graph break).*\n+)?(?:Unsupported: )?)?"
+    r"(?:(?:Graph Break )?Reason: (?:(?:Encountered graph break|Failed to handle graph break).*\n+"
+    r"(?!\s*(?:Hint|Explanation|Developer debug context):))?"
+    r"(?:Unsupported: )?)?"
 )
 _FIELD = re.compile(r"^ {0,3}(Explanation|Hint|Developer debug context): ?(.*)$")
+_WHILE_TRACING = re.compile(r"Encountered graph break when attempting to trace [A-Z_]{1,40}\.?$")
 # A trace may come from anyone, so only pages of PyTorch's own sites are taken for an address.
 _PAGE = r"(https://(?:meta-pytorch\.github\.io|(?:docs\.)?pytorch\.org)/[\w./#-]*[\w/])\.?"
 _URL = re.compile(rf"^ ?For more (?:details about this graph break, please visit|information about this error, see): *{_PAGE}$", re.M)
@@ -343,14 +346,18 @@ def _one_break(text: str) -> CompilerMessage:
     by_name: dict[str, list[str]] = {}
     for name, lines in parts:
         by_name.setdefault(name, []).append(" ".join(filter(None, lines)))
-    explanation = by_name.get("Explanation", [""])[0]
-    hints = tuple(hint for hint in by_name.get("Hint", ()) if " " in hint.strip())  # a single word is the start of one that was cut off
+    explanations, helps = (  # a single word is the start of one that was cut off
+        [words for words in by_name.get(name, ()) if " " in words.strip()] for name in ("Explanation", "Hint")
+    )
+    explanation, hints = next(iter(explanations), ""), tuple(helps)
     if not title and explanation:  # what was met is cut off
         return CompilerMessage(" ".join(takewhile(bool, parts[0][1])), "", hints)
     what, own_guard = _own_guard(title)
     context = by_name.get("Developer debug context", [""])[0][:_LONGEST_CONTEXT]
     if operator := _OPERATOR.match(context):
         what = f"{what}: {operator[1]}"
+    if context and _WHILE_TRACING.match(what):
+        what = f"{what}: {context}"
     if not explanation and (raised := _RAISED_BY_OPERATOR.match(context)):
         explanation = raised[1]
     if what == _UNCAUGHT and (raised := _RAISED_THERE.fullmatch(context)):

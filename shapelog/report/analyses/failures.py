@@ -34,6 +34,8 @@ _WITH_FUNCTION = (RaisingCall.COMPILED_CODE, RaisingCall.EXPORT)
 # Where a text has an exception without the user's lines.
 _LACKS_STACK = 'the line is not in this text: add the traceback, with what is below "from user code:"'
 # The same where it has the line itself, but not where that is.
+# What Dynamo met before the error that it raised, as within a context manager (torch 2.7 and 2.8).
+_MET_FIRST = re.compile(r"exc\.Unsupported: (?P<text>(?:(?!\nTraceback ).)*?)\n+The above exception was the direct cause of ", re.S)
 _CODE_ALONE = re.compile(r"^from user code:[ \t]*\n[ \t]+(?!File \")(\S[^\n]{0,200})", re.M)
 
 # The beginning of one more line of the stack, with which the text ends.
@@ -159,6 +161,8 @@ def _message(compile: Compile, contradicts_mark: bool, earlier: EarlierSymbols) 
     fits_none = contradicts_mark and (_DECLARED_BUT_FIXED.search(message.title) or suggests_what_is_declared(compile.metrics.fail_reason))
     if is_own_init(message) or fits_none:
         message = message._replace(hints=())
+    elif met_first := _MET_FIRST.search(compile.error):
+        message = message._replace(hints=tuple(dict.fromkeys((*compiler_message(met_first["text"]).hints, *message.hints))))
     return message.with_error_first()
 
 

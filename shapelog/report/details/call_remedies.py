@@ -22,6 +22,10 @@ _OF_CALL = {
 }
 # By words of the error.
 _OF_ERROR = (
+    (  # ``vllm/compilation/backends.py``, and backends made after it
+        r"Backend can only be called once",
+        "this backend compiles one graph: remove the graph breaks, which make more of them (TORCH_LOGS=graph_breaks shows where)",
+    ),
     (r"a dynamo-optimized function|Detected that you are using FX to ", _WITHOUT),
     (r"does not support compiling torch\.jit\.", "compile the module itself in place of the one that torch.jit made of it"),
     (

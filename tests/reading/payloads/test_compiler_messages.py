@@ -565,3 +565,16 @@ def test_the_setting_for_sizes_that_depend_on_data_is_no_help_for_an_operator_wi
 
 def test_the_word_that_a_cut_left_of_a_hint_is_none() -> None:
     assert compiler_message("Observed exception\n  Explanation: Dynamo found no handler.\n  Hint: Dynamo").hints == ()
+
+
+def test_a_break_while_an_instruction_was_traced_is_named_by_it_where_the_text_has_no_more() -> None:
+    what = "Encountered graph break when attempting to trace CALL_KW"
+    text = f"Graph Break Reason: {what}\n{{}}  Hint: Report an issue.\n  Developer debug context: app.Kind"
+    assert compiler_message(text.format("")).title == f"{what}: app.Kind"
+    assert compiler_message(text.format("\nUnsupported call\n")).title == "Unsupported call"
+
+
+@pytest.mark.parametrize("name", ["Explanation", "Hint"])
+def test_a_single_word_is_what_a_cut_left_of_a_text(name: str) -> None:
+    found = compiler_message(f"Unsupported call\n  {name}: Attempted")
+    assert (found.title, found.explanation, found.hints) == ("Unsupported call", "", ())

@@ -2223,3 +2223,23 @@ def test_a_method_of_tensors_that_an_array_has_not_needs_a_tensor(tmp_path: Path
     error = f"torch._dynamo.exc.TorchRuntimeError: Dynamo failed to run FX node with fake tensors: {call}: got AttributeError"
     (found,) = failures(f"""{error}("'ndarray' object has no attribute 'div'")\n""", tmp_path)
     assert "convert this NumPy array to a tensor" in found.own_remedy
+
+
+def test_what_dynamo_met_first_has_its_hints_in_an_error_that_follows_from_it(tmp_path: Path) -> None:
+    (finding,) = failures(
+        "torch._dynamo.exc.Unsupported: Call to `torch._dynamo.graph_break()`\n  Explanation: A user asked for it.\n"
+        "  Hint: Remove the `torch._dynamo.graph_break()` call.\n\n"
+        f"The above exception was the direct cause of the following exception:\n\n{STACK}"
+        "torch._dynamo.exc.Unsupported: Graph break under GenericContextWrappingVariable\n"
+        "  Explanation: Attempted to graph break in an active context manager.\n  Hint: Move the context manager out.\n",
+        tmp_path,
+    )
+    assert finding.message is not None
+    assert finding.message.title == "Graph break under GenericContextWrappingVariable"
+    assert finding.message.hints == ("Remove the `torch._dynamo.graph_break()` call.", "Move the context manager out.")
+
+
+def test_a_backend_that_takes_one_graph_needs_code_without_breaks(tmp_path: Path) -> None:
+    error = "torch._dynamo.exc.BackendCompilerFailed: AssertionError: VllmBackend can only be called once"
+    (finding,) = failures(f"{STACK}{error}\n", tmp_path)
+    assert finding.own_remedy.startswith("this backend compiles one graph: remove the graph breaks")
