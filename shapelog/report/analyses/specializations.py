@@ -13,6 +13,10 @@ from shapelog.report.results import Column, Finding, Table
 
 # How PyTorch calls that a guard left a symbol a single value.
 _IN_PLAIN_WORDS = {"range_refined_to_singleton": "by a guard"}
+# Where PyTorch finds the common size of two tensors (``infer_size``, ``_broadcast_shapes``), of which a static one fixes the other.
+_BROADCASTS = re.compile(r"^infer_size|broadcast")
+_BY_BROADCASTING = "by broadcasting"
+_MARK_BOTH = "By broadcasting: the tensor that it is combined with has this size as a constant. Mark the same dimension of both."
 # A value of the data: what is asked of one is checked when the code runs, and compiles nothing again.
 _OF_DATA = re.compile(r"\b(?:u|zuf)\d")
 _CONDITIONS = "Conditions on sizes: where one does not hold, another graph is needed"
@@ -39,11 +43,13 @@ def _pinned(explained: Explanations) -> Iterator[Table]:
         values = " ".join(dict.fromkeys(item.value for _, item in members))
         ids = " ".join(dict.fromkeys(compile.shown_label for compile, _ in members)).strip()
         code = "SL201" if where else "SL202"
-        how = _IN_PLAIN_WORDS.get(reason, reason.replace("_", " "))
+        is_broadcast = any(_BROADCASTS.search(line.name) for line in members[0][1].stack.frames)
+        how = _BY_BROADCASTING if is_broadcast else _IN_PLAIN_WORDS.get(reason, reason.replace("_", " "))
         rows.append((source, values, where or framework_place(members[0][1].stack), how, ids, code))
     if rows:
         columns = (Column("source"), Column("pinned to"), Column("by", is_wide=True), Column("how"), Column("compiles"), Column("rule"))
-        yield Table("specializations", "Specializations: symbols fixed to one value", columns, tuple(rows))
+        note = _MARK_BOTH if any(_BY_BROADCASTING in row for row in rows) else ""
+        yield Table("specializations", "Specializations: symbols fixed to one value", columns, tuple(rows), note)
 
 
 def _conditions(explained: Explanations) -> Iterator[Table]:

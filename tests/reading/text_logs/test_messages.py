@@ -150,7 +150,8 @@ def test_symbols_of_each_version() -> None:
     old = symbolic(
         "create_symbol s0 = 20 for L['x'].size()[0] [2, 9223372036854775806] at scripts/a.py:6 in f (_dynamo/b.py:2 in <lambda>)"
     )
-    assert new == SymbolText("s77", "20", "L['x'].size()[0]", "[2, int_oo]", LoggedLine("scripts/a.py", 6, "f", "return x * 2"))
+    place, within = LoggedLine("scripts/a.py", 6, "f", "return x * 2"), LoggedLine("_dynamo/b.py", 4, "<lambda>")
+    assert new == SymbolText("s77", "20", "L['x'].size()[0]", "[2, int_oo]", place, within)
     assert isinstance(old, SymbolText)
     assert old.place == LoggedLine("scripts/a.py", 6, "f")
 

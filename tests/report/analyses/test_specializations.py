@@ -24,6 +24,14 @@ def test_the_line_of_the_user_that_pinned_a_size() -> None:
     assert table.rows == (("x.size()[0]", "10", "model.py:8  if x.size(0) == 10:", "by a guard", "0/0", "SL201"),)
 
 
+def test_a_size_that_is_combined_with_a_static_one_is_to_be_marked_there_too() -> None:
+    broadcast = [{"filename": 0, "line": 922, "name": "infer_size", "loc": ""}]
+    pinned = {**PINNED, "user_stack": USER, "stack": broadcast}
+    (table,) = tables(make.trace(make.compile("0/0", make.tensor(10, 8), specializations=(pinned,))))
+    assert table.rows[0][3] == "by broadcasting"
+    assert "Mark the same dimension of both" in table.note
+
+
 def test_without_a_user_the_frame_of_the_framework() -> None:
     made = make.trace()
     made += make.record("str", ["/opt/lib/site-packages/torch/_inductor/lowering.py", 1])

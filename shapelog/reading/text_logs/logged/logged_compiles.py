@@ -436,17 +436,16 @@ class LoggedCompiles:
         place = guard.place if guard else None
         for pin in pins:
             body = {"symbol": pin.symbol, "sources": compile.sources.get(pin.symbol, []), "value": pin.value, "reason": pin.reason}
-            within = guard.within if guard and place is None else None
-            self.write(compile, {"symbolic_shape_specialization": {**body, **self.stack(place, within)}})
+            self.write(compile, {"symbolic_shape_specialization": {**body, **self.stack(place, guard.within if guard else None)}})
             compile.fixed += [(source, pin.value, place) for source in compile.sources.get(pin.symbol, ()) if ".size()[" in source]
 
     def stack(self, place: LoggedLine | None, within: LoggedLine | None = None) -> dict[str, Any]:
-        """The fields of a record that hold a line of the user, with the whole path where the log has it elsewhere, or one of PyTorch."""
+        """The fields of a record that hold a line of the user, with the whole path where the log has it elsewhere, and one of PyTorch."""
+        stack = [{"filename": within.file, "line": within.line, "name": within.name, "loc": ""}] if within else []
         if place is None:
-            stack = [{"filename": within.file, "line": within.line, "name": within.name, "loc": ""}] if within else []
             return {"user_stack": [], "stack": stack}
         file = next((known for known in self._files if known.endswith(f"/{place.file}")), place.file)
-        return {"user_stack": [{"filename": file, "line": place.line, "name": place.name, "loc": place.code}], "stack": []}
+        return {"user_stack": [{"filename": file, "line": place.line, "name": place.name, "loc": place.code}], "stack": stack}
 
     def know(self, file: str) -> None:
         """Note the path of a file, which other lines shorten."""

@@ -33,14 +33,14 @@ _TRACKED = re.compile(
     r" (?P<value>.+?)(?: None| \w*Constraint\b.*)?$"
 )
 _WHERE = re.compile(r"^\s*(?:at )?(?:(?P<code>.*?) # )?(?P<file>[^\s#(][^#(]*?):(?P<line>\d{1,9}) in (?P<name>\S+?)(?:,|\s|\(|$)")
-_WITHIN = re.compile(r"^\s*(?:at )?\((?P<file>[^\s:()]{1,200}):(?P<line>\d{1,9}) in (?P<name>[\w<>]{1,200})\)")
+_WITHIN = re.compile(r"\s*(?:at )?\((?P<file>[^\s:()]{1,200}):(?P<line>\d{1,9}) in (?P<name>[\w<>]{1,200})\)")
 _WORD = re.compile(r"\w+")
 # How many characters of a line show which one it is.
 _ENOUGH_OF_LINE = 8
 
 
 class SymbolText(NamedTuple):
-    """A size, int or float that became symbolic; ``within`` is the line of PyTorch's own code where no line of the user's is known."""
+    """A size, int or float that became symbolic; ``within`` is the line of PyTorch's own code."""
 
     symbol: str
     value: str
@@ -53,8 +53,8 @@ class SymbolText(NamedTuple):
 class AddedText(NamedTuple):
     """A guard over symbols that a line of code asked for; ``cut`` is what is left of that line where the log has no more of its place.
 
-    ``within`` is the line of PyTorch's own code where no line of the user's is known. ``how`` is ``eval``, ``runtime_assert`` or, where
-    only the data decide and nothing checks it, ``assumed to be False``.
+    ``within`` is the line of PyTorch's own code. ``how`` is ``eval``, ``runtime_assert`` or, where only the data decide and nothing checks
+    it, ``assumed to be False``.
     """
 
     expression: str
@@ -127,8 +127,8 @@ def symbolic(line: str) -> SymbolText | AddedText | PinnedText | TrackedText | N
 
 
 def _where(text: str) -> tuple[LoggedLine | None, LoggedLine | None]:
-    """The user's line, or the line of PyTorch's own code where there is none."""
-    if found := _WHERE.match(text) if len(text) < 4000 else None:
-        return LoggedLine(found["file"], int(found["line"]), found["name"], (found["code"] or "").strip()), None
-    own = _WITHIN.match(text)
-    return None, LoggedLine(own["file"], int(own["line"]), own["name"]) if own else None
+    """The user's line, and the line of PyTorch's own code, as far as there are any."""
+    found = _WHERE.match(text) if len(text) < 4000 else None
+    place = LoggedLine(found["file"], int(found["line"]), found["name"], (found["code"] or "").strip()) if found else None
+    own = _WITHIN.match(text, found.end("name") if found else 0)
+    return place, LoggedLine(own["file"], int(own["line"]), own["name"]) if own else None
