@@ -18,6 +18,7 @@ from shapelog.report.details.failure_remedies import SHOWN_BY, THE_BACKEND, is_o
 from shapelog.report.details.raising_calls import RaisingCall, raising_call
 from shapelog.report.results import Finding, Location, Table, location_of
 from shapelog.rules import RULES
+from shapelog.text import file_name
 
 _FAILED, _OF_BACKWARD, _CONFLICT = RULES["SL403"], RULES["SL405"], RULES["SL203"]
 _ALL_DIMS = "all"
@@ -140,6 +141,7 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
         exceptions=compile.exceptions,
         notes=(
             *_became_dynamic(compile, earlier),
+            *_made_at(overwritten, line),
             *_outermost(message, line, place),
             *(_lacking(metrics.fail_reason) if lacks_stack else ()),
             *((_ENDS_HERE,) if is_text and line and _CUT_STACK.search(metrics.fail_reason) else ()),
@@ -170,6 +172,13 @@ def _line_below(message: CompilerMessage) -> StackFrame | None:
     """The innermost line of the user's, else of a library's, at which Dynamo stopped."""
     inside = [line for line in reversed(message.stack) if not is_dynamo(line.file)]
     return next((line for line in inside if not is_library(line.file)), next(iter(inside), None))
+
+
+def _made_at(overwritten: CudaGraphMessage | None, line: StackFrame | None) -> Iterator[str]:
+    """The line that made an output which was overwritten, where that is not the one that reads it."""
+    made = overwritten.place if overwritten else None
+    if made and line and (made.file, made.line) != (line.file, line.line):
+        yield f"the output was made at {file_name(made.file)}:{made.line}{f'  {made.code}' if made.code else ''}"
 
 
 def _outermost(message: CompilerMessage, line: StackFrame | None, place: Location | None) -> Iterator[str]:

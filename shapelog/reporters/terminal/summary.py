@@ -63,7 +63,8 @@ def _compilations(page: TextPage, report: Report) -> None:
     elif not summary.limit_hits:
         nothing = "no compilation is in this log" if report.trace.is_text else "nothing was compiled in this run"
         nothing = f"{plural(report.unfinished, 'compilation')} did not finish" if report.unfinished else nothing
-        failed = "no compilation succeeded" if summary.failures and not report.failed_outside else ""
+        none = "no compilation in this log succeeded" if report.trace.is_text else "no compilation succeeded"
+        failed = none if summary.failures and not report.failed_outside else ""
         page.line((f"Summary: {failed or nothing}", "bold"))
 
 

@@ -1096,7 +1096,11 @@ OVERWRITTEN = (
 def test_a_compile_that_reads_what_a_cuda_graph_has_overwritten_names_its_line(error: str, tmp_path: Path) -> None:
     (found,) = failures(f"{error}{OVERWRITTEN}", tmp_path)
     assert found.sentence.endswith("accessing tensor output of CUDAGraphs that has been overwritten by a subsequent run.")
-    assert (str(found.place), found.remedy[:15]) == ("/srv/a.py:7", "clone() outputs")
+    assert (str(found.place), found.remedy[:15], found.notes) == ("/srv/a.py:7", "clone() outputs", ())
+    read = 'from user code:\n   File "/srv/a.py", line 4, in rotate\n    if self.cos.device != x.device:\n'
+    (found,) = failures(f"{error}{OVERWRITTEN}\n{read}", tmp_path)
+    assert str(found.place) == "/srv/a.py:4"
+    assert found.notes[:1] == ("the output was made at a.py:7  self.cos = x.cos()",)
 
 
 @pytest.mark.parametrize("below", ["", "\n```\nAny help is welcome."])
