@@ -20,8 +20,8 @@ from shapelog.reporters.json.parts import line_data, range_data, steps_data, tim
 
 # 1: first shape. 2: the most that a prediction may come to. 3: predicted and avoidable seconds as ranges.
 # 4: null for seconds that are not known. 5: the verdict 'not finished'. 6: saved_seconds in place of avoidable_seconds; the next steps,
-# where the advice is not part of a report or a verification.
-FORMAT_VERSION = 6
+# where the advice is not part of a report or a verification. 7: the remedy of a next step.
+FORMAT_VERSION = 7
 
 
 def advised_run_data(run: AdvisedRun) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from shapelog.reporters.json.parts import exceptions_data, message_data, remedy_
 
 # 1: first shape. 2: the kind ``rank``. 3: what PyTorch wrote about breaks and failures; seconds refused and failed.
 # 4: the rule that a remedy comes from. 5: null for seconds that are not known. 6: the kind ``skipped``. 7: the next steps.
-FORMAT_VERSION = 7
+# 8: their remedy.
+FORMAT_VERSION = 8
 
 
 def check_data(checked: CheckResult) -> dict[str, Any]:

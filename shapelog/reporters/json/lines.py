@@ -11,8 +11,8 @@ from shapelog.reporters.json_bytes import line
 
 # 1: first shape. 2: the kind ``rank``. 3: what PyTorch wrote about breaks and failures; seconds refused and failed.
 # 4: the marks themselves as the remedy, and the rule that it comes from. 5: null for seconds that are not known.
-# 6: the verdict 'not finished'; whether an id is PyTorch's. 7: the kind ``skipped``. 8: the next steps.
-FORMAT_VERSION = 8
+# 6: the verdict 'not finished'; whether an id is PyTorch's. 7: the kind ``skipped``. 8: the next steps. 9: their remedy.
+FORMAT_VERSION = 9
 _LISTS = ("alerts", "budgets")
 
 

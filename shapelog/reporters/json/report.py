@@ -22,8 +22,8 @@ from shapelog.reporters.json.ranks import ranks_data
 # the rule that it comes from. 8: exports. 9: null for seconds that are not known; steps about compile caches, and what saves in later runs.
 # 10: how an export came to the expressions that it had to decide; the verdict 'not finished'; whether an id is PyTorch's.
 # 11: what a step saves in calls that raised or ran in eager mode. 12: what the suggestions save is saved_seconds, and
-# frames have avoidable_by_marking and avoidable_by_code.
-FORMAT_VERSION = 12
+# frames have avoidable_by_marking and avoidable_by_code. 13: the remedy of a next step.
+FORMAT_VERSION = 13
 
 
 def report_data(report: Report) -> dict[str, Any]:
