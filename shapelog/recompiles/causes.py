@@ -63,7 +63,9 @@ _PINNED = frozenset(("SL201", "SL202"))
 # An int that can be symbolic changed, of a module or not.
 INT_RULES = frozenset(("SL102", "SL315"))
 
-_EACH_LAYOUT = "accept one graph for each layout: this call takes another path through the code, as where that asks x.is_contiguous()"
+_EACH_LAYOUT = (
+    "accept one graph for each layout: this call takes another path through the code, for example where it calls x.is_contiguous()"
+)
 _OF_SELECTED = "accept one graph for each selected part: its parameters require gradients, and those of the others do not"
 _NONE_OR_VALUE, _CONSTANT = "SL322", "SL311"
 _LAST_ATTRIBUTE = re.compile(r".*\.(\w+)", re.S)

@@ -56,11 +56,14 @@ class Rest(NamedTuple):
     """Of recompiles of which marking removes some: the ids of others, what to do about them, and the ids of those that it removes.
 
     Of calls that were refused at the recompile limit for several reasons: the same for those of another one, and the ids of the first.
+
+    ``because`` is what the remedy is about where the alert is about something else, ``task changed as well``; "" otherwise.
     """
 
     remedy: Remedy
     labels: tuple[str, ...]
     removed: tuple[str, ...]
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +129,11 @@ class Alert:
         own = [_with_rule(self.remedy, self.rule)]
         if self.rest:
             removed, others = (some(labels, _LABELS) for labels in (self.rest.removed, self.rest.labels))
-            own = [": ".join(filter(None, (removed, own[0]))), f"{others or 'the others'}: {_with_rule(self.rest.remedy, self.rule)}"]
+            because = f"{self.rest.because}: " if self.rest.because else ""
+            own = [
+                ": ".join(filter(None, (removed, own[0]))),
+                f"{others or 'the others'}: {because}{_with_rule(self.rest.remedy, self.rule)}",
+            ]
             if self.rest.remedy.rule is self.rule and self.occurrences[0].compile.shown_label in self.rest.labels:
                 own.reverse()
         return (*(specific or own), *general)

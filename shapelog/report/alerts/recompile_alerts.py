@@ -139,7 +139,7 @@ def _guarded_elsewhere(causes: Sequence[Cause], axes: Sequence[str]) -> Iterator
     """The line that names what changed, where it is in another file: that of a function which was inlined."""
     places = (cause.place for cause in causes if axes and cause.axis == axes[0])
     if read := next((place for place in places if place and not is_torch(place.file) and _named_in(place.code, axes)), None):
-        yield f"the guard is of {read.quoted}"
+        yield f"the guard comes from {read.quoted}"
 
 
 def _rest(alerted: AlertedCode, members: list[Blamed], done: Remedy) -> Rest | None:
@@ -157,7 +157,10 @@ def _rest(alerted: AlertedCode, members: list[Blamed], done: Remedy) -> Rest | N
     labels, own = (
         tuple(dict.fromkeys(label for item in items if (label := item.recompile.compile.shown_label))) for items in (same_remedy, removed)
     )
-    return Rest(remedy, labels, own) if remedy != done else None
+    known = {item.cause.axis for item in members if item.cause}
+    others = (cause for item in same_remedy for cause in item.recompile.causes if cause.rule is remedy.rule and cause.axis not in known)
+    other = next((cause.subject for cause in others if cause.source), "")
+    return Rest(remedy, labels, own, f"{other} changed as well" if other else "") if remedy != done else None
 
 
 def _kinds(item: Recompile, cause: Cause | None, is_blamed: bool) -> frozenset[AlertKind]:

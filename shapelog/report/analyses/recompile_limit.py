@@ -76,7 +76,7 @@ def _finding_of_hit(explained: Explanations, frame: Frame, hit: Compile, of_reas
     last = f"; the last {'reasons' if len(reasons) > 1 else 'reason'}: {reason}" if reason else ""
     line = _line(explained, frame)
     is_own = line is None or not frame.file or is_library(frame.file) or _file(line.file, frame) == frame.file
-    guarded = () if is_own or line is None else (f"the guard is of {line.quoted}",)
+    guarded = () if is_own or line is None else (f"the guard comes from {line.quoted}",)
     line = line if is_own else None
     return Finding(
         rule=_HIT,

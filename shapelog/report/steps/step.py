@@ -31,7 +31,7 @@ _ALIASING = RULES["SL317"]
 CONFIDENCE = ("high", "medium", "low")
 _NO_LONGER_EAGER = {
     Eager.ALL: "calls no longer run eagerly",
-    Eager.OR_RAISED: "calls no longer run eagerly or raise",
+    Eager.OR_RAISED: "calls no longer run eagerly or raise an error",
     Eager.RESUMED: "the code after the graph break no longer runs eagerly",
     Eager.LIMIT: "calls beyond the recompile limit no longer run eagerly",
 }

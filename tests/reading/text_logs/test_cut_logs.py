@@ -1511,7 +1511,7 @@ def test_the_line_that_reads_a_value_in_another_file_is_in_a_note(file: str, tmp
     reason = f"    - 0/0: self.patch.key == 'a'  # return patches[self.key]  # {file}:145 in __call__"
     text = f"{head}Recompiling function forward in /srv/net.py:7\n{head}    triggered by the following guard failure(s):\n{head}{reason}\n"
     shown = terminal(text, tmp_path)
-    note = "= the guard is of /srv/lora.py:145: return patches[self.key]"
+    note = "= the guard comes from /srv/lora.py:145: return patches[self.key]"
     assert (note in shown, f"--> /srv/net.py:{145 if file == '/srv/net.py' else 7} " in shown) == (file == "/srv/lora.py", True)
 
 

@@ -149,7 +149,7 @@ def test_parameters_that_are_keys_belong_to_an_optimizer(tmp_path: Path) -> None
 def test_the_place_of_a_limit_is_that_of_its_function(place: str, is_named: bool, tmp_path: Path) -> None:
     """The line whose guard failed may be in a library that the function calls."""
     found = limit(hit(f"len(td.d) == 7  # self.d[key] = value  # {place}"), tmp_path)
-    assert any(text.startswith("the guard is of tensordict/_td.py:2486: self.d[key] = value") for text in found.notes) is is_named
+    assert any(text.startswith("the guard comes from tensordict/_td.py:2486: self.d[key] = value") for text in found.notes) is is_named
     assert str(found.place) == ("/srv/net.py:145" if is_named else "/srv/net.py:150")
 
 

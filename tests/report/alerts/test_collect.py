@@ -178,6 +178,16 @@ def test_where_marking_removes_some_of_the_recompiles_the_others_have_their_own_
     )
 
 
+def test_a_remedy_for_what_the_alert_is_not_about_comes_with_what_that_is() -> None:
+    made = make.trace()
+    for number, (size, kind) in enumerate(((10, "a"), (12, "b"), (14, "a"))):
+        guards = guard_tree(tensor_match(size=(size, 8)), equals_match("L['k']", kind, "str"))
+        made += compiled(f"0/{number}", tensor(size, 8), guards=guards)
+    marked, other = by_code(alerts_of(made))["SL101"].helps
+    assert marked.startswith("0/2: mark dim 0 of x as dynamic")
+    assert other.startswith("0/1: k changed as well: accept one graph per value")
+
+
 def test_the_remedy_of_the_rule_comes_first_where_the_sentence_is_about_what_it_helps() -> None:
     found = by_code(of_fixture("lab/ring_cache_steps"))
     assert "the int self.position changed from 0 to 4 (then 5, 6)" in found["SL315"].sentence
