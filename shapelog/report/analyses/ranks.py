@@ -113,28 +113,32 @@ def _overview(report: "RankReport") -> Table:
     from shapelog.distributed.compare_ranks import slow_words
 
     early = dict(report.early)
-    members_of: dict[tuple[int, int, int, str], list[RankSummary]] = {}
+    members_of: dict[tuple[int, int, int, int, str], list[RankSummary]] = {}
     for rank in report.ranks:
         again = sum(step.is_recompile and step.outcome == Outcome.COMPILED.value for step in rank.steps)
+        compiled = sum(step.outcome == Outcome.COMPILED.value for step in rank.steps)
         failed = sum(step.outcome in (Outcome.FAILED.value, Outcome.UNFINISHED.value) for step in rank.steps)
+        skipped = len(rank.steps) - compiled - failed  # or refused at the recompile limit
         last = rank.steps[-1] if rank.steps else None
         ended = f"{last.reference} {last.title}{'' if last.outcome == Outcome.COMPILED.value else f' ({last.outcome})'}" if last else "none"
-        members_of.setdefault((len(rank.steps), again, failed, ended), []).append(rank)
+        members_of.setdefault((compiled, again, failed, skipped, ended), []).append(rank)
     members = sorted(members_of.items(), key=lambda pair: pair[1][0].number)
+    has_skipped = any(skipped for (_, _, _, skipped, _), _ in members)
     ends = [_before(max(early.get(rank.number, 0.0) for rank in ranks)) for _, ranks in members]
     rows = [
         (
             rank_list((rank.number for rank in ranks), _NARROW),
-            compiles,
+            compiled,
             again,
             failed,
+            *((skipped,) if has_skipped else ()),
             _range([rank.seconds for rank in ranks]),
             last,
             *((end,) if any(ends) else ()),
         )
-        for ((compiles, again, failed, last), ranks), end in zip(members, ends, strict=True)
+        for ((compiled, again, failed, skipped, last), ranks), end in zip(members, ends, strict=True)
     ]
-    names = ("compiles", "recompiles", "failed", "seconds")
+    names = ("compiles", "recompiles", "failed", *(("no code",) if has_skipped else ()), "seconds")
     columns = [Column("ranks"), *(Column(name, True) for name in names), Column("last compile", is_wide=True)]
     columns += [Column("ends earlier", True)] if any(ends) else []
     forked = [rank.number for rank in report.ranks if rank.processes > 1]

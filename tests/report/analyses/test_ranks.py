@@ -8,6 +8,7 @@ import make
 import pytest
 from jobs import AGAIN, ALIKE, FIRST, FORWARD, HANGS, PARTED, SIZES, report, sized
 from payload_text import size_mismatch
+from recorded import report_of
 
 from shapelog.check.check import check
 from shapelog.check.policy import Policy, kinds_of
@@ -228,3 +229,12 @@ def test_ranks_that_part_fail_a_check_only_where_that_is_asked() -> None:
     asked = check(alerts_of(HANGS), Policy(fail_on=kinds_of(["rank"])))
     assert asked.has_failed
     assert "rank divergence" in str(asked.headline)
+
+
+def test_compiles_without_code_are_counted_apart() -> None:
+    """So that the compiles of all ranks add up to those of the run."""
+    uneven = report_of("real/2.13/uneven_ranks")
+    found = table(uneven, "ranks")
+    assert [column.name for column in found.columns][:5] == ["ranks", "compiles", "recompiles", "failed", "no code"]
+    assert [row[:5] for row in found.rows] == [("ranks 0-2", 6, 1, 0, 1), ("rank 3", 8, 3, 0, 1)]
+    assert uneven.summary.compiles == 3 * 6 + 8
