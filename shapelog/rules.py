@@ -473,7 +473,8 @@ _ALL = (
         "SL702",
         "cross-rank-size",
         _MARK,
-        "mark the size as dynamic on every rank, or set torch._dynamo.config.enable_compiler_collectives = True (torch 2.6 or later)",
+        "mark the size as dynamic on every rank, or, where each rank has an accelerator, set "
+        "torch._dynamo.config.enable_compiler_collectives = True (torch 2.6 or later)",
         size_related=True,
         section=Section.RANKS,
         alert_kind=AlertKind.RANK,
