@@ -375,6 +375,10 @@ def test_another_order_of_strides_is_one_cause_with_both_layouts() -> None:
         ("(3*L['n']) != 144", "n != 48"),
         ("(3*L['x'].size()[0]) <= 144", "x.size()[0] <= 48"),
         ("(3*L['n']) != 145", "(3*n) != 145"),
+        (
+            f"{' + '.join(f'{number}*(L[{name!r}].size()[2] // 4)' for number in range(6, 9) for name in 'xy')} <= 20480",
+            "an expression of x.size()[2] and y.size()[2] <= 20480",
+        ),
     ],
 )
 def test_a_guard_is_shown_without_what_pytorch_writes_for_symbols(guard: str, shown: str) -> None:

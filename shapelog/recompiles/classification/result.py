@@ -13,7 +13,7 @@ from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 from shapelog.recompiles.int_usage import is_tested, spelled, tensor_made_of
 from shapelog.rules import Verdict
-from shapelog.text import cut
+from shapelog.text import cut, enumerated
 
 TRACED = "accept one graph for calls that are traced, as by torch.export, and one for others"
 MARK_FORWARD = "mark the sizes that vary in the inputs of the forward pass, or pass dynamic=True to torch.compile"
@@ -34,6 +34,9 @@ _LONGEST_CALL = 60
 _SEVERAL_PARAMETERS = 2
 # A condition on a multiple of a size or int.
 _PRODUCT = re.compile(r"\((?P<factor>[1-9]\d{0,8})\*(?P<of>(?:[^()]|\(\)){1,200})\) (?P<operator>[=!<>]=|[<>]) (?P<number>\d{1,18})")
+
+_COMPARED = re.compile(r"(?P<left>.*) (?P<compared>(?:[=!<>]=|[<>]) -?\d{1,18})", re.S)
+_SIZE = re.compile(r"[\w.\[\]']{1,200}\.(?:size|stride)\(\)\[\d{1,3}\]")
 
 
 class Classification(NamedTuple):
@@ -135,9 +138,13 @@ def made_outside(source: Source, lines: Iterable[StackFrame | UserLine | None]) 
 
 
 def shown_guard(expression: str) -> str:
-    """A guard as a sentence has it: in the user's words, and without the middle of a very long one."""
+    """A guard as a sentence has it: in the user's words, and of a very long one what it is about and the number that it compares."""
     shown = _SYMBOLIC.sub("", display_text(expression)).replace("(-1)*", "-")
     product = _PRODUCT.fullmatch(shown)
     if product and int(product["number"]) % int(product["factor"]) == 0:  # ``(3*n) != 144`` is ``n != 48``
         shown = f"{product['of']} {product['operator']} {int(product['number']) // int(product['factor'])}"
+    long = _COMPARED.fullmatch(shown) if len(shown) > _LONGEST_GUARD else None
+    names = list(dict.fromkeys(_SIZE.findall(long["left"]))) if long else []
+    if long and names and "(" in long["left"]:
+        shown = f"an expression of {enumerated(names)} {long['compared']}"
     return cut(shown, _LONGEST_GUARD)
