@@ -178,7 +178,10 @@ def test_a_recompile_that_the_mark_does_not_remove_has_the_remedy_of_its_other_c
     made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8, dtype="torch.float64")), compiled("0/2", tensor(14, 8)))
     alerts = collect_alerts(make.report(made), Repository()).alerts
     sizes = next(alert for alert in alerts if alert.rule.code == "SL101")
-    assert sizes.helps == (f"0/2: {WHOLE}", f"0/1: {RULES['SL301'].remedy}; and mark dim 0 of x as dynamic (SL301)")
+    assert sizes.helps == (
+        f"0/2: {WHOLE}",
+        f"0/1: the dtype of x changed as well: {RULES['SL301'].remedy}; and mark dim 0 of x as dynamic (SL301)",
+    )
 
 
 def test_a_mark_on_a_size_is_no_remedy_for_another_layout() -> None:

@@ -3779,12 +3779,12 @@ def test_of_several_pinned_sizes_the_one_that_was_pinned_first_comes_first() -> 
     assert [cause.axis for cause in recompile.causes] == ["y.size[0]", "x.size[0]"]
 
 
-def test_a_very_long_guard_is_cut_in_the_sentence_and_whole_in_what_the_entry_requires() -> None:
+def test_a_very_long_guard_is_short_in_the_sentence_and_whole_in_what_the_entry_requires() -> None:
     long = " + ".join(["(L['x'].size()[0] % 4)"] * 12) + " == 24"
     guards = guard_tree(tensor_match(size=(None, 8)), shapes=(f"{long}  # if x.size(0) % 4 == 2:  # app/model.py:8 in f",))
     symbols = (("s77", "10", "L['x'].size()[0]"),)
     cause = only(trace(compiled("0/0", tensor(10, 8), guards=guards, symbols=symbols), compiled("0/1", tensor(12, 8))))
-    assert "…" in cause.sentence
+    assert "requires an expression of x.size()[0] == 24 (now" in cause.sentence
     assert len(cause.sentence) < 220
     assert cause.before.endswith("== 24")
 
