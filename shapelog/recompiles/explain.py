@@ -11,7 +11,7 @@ from shapelog.model.compile import Compile, Outcome, function_of, resumed_by
 from shapelog.model.frame import Frame, Function
 from shapelog.model.ids import parse_compile_id
 from shapelog.model.trace import Trace
-from shapelog.reading.payloads.properties import GRAD_MODE, INFERENCE_MODE, Kind, Property
+from shapelog.reading.payloads.properties import GRAD_MODE, INFERENCE_MODE, VALUE, Kind, Property
 from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.backends import new_backend_each_time, with_backend
 from shapelog.recompiles.before_breaks import with_changes_before_breaks, with_changes_in_other_parts
@@ -38,6 +38,9 @@ from shapelog.text import cut, one_line, plural, some
 
 # The entries that a sentence names.
 _MOST_NAMED, _MOST_OTHERS = 3, 4
+
+# Training with gradients, and evaluation without, as ``_mode`` has them.
+_BOTH_MODES = frozenset(((True, True), (False, False)))
 
 _AFTER_FAILURE = Cause(
     codes=("SL403",),
@@ -167,13 +170,16 @@ def _trained_functions(trace: Trace) -> frozenset[Function]:
 
     Where such a caller failed to compile, or its graph broke, whatever it passes a tensor that requires grad is compiled by itself, and
     runs as it does. What ran with gradients before a loss of which they were computed is trained as well, and so is what has a tensor
-    that got a gradient: dynamic backward graphs are made with the forward graph, and so do not show that they ran.
+    that got a gradient: dynamic backward graphs are made with the forward graph, and so do not show that they ran. In a program that has
+    any of these, or a module in training mode with gradients and in the other one without, so does what takes tensors that they compute.
     """
     firsts = ((frame, next((compile for compile in frame.compiles if compile.backward), None)) for frame in trace.frames)
     compiled = {frame.function for frame in trace.frames}
     trained = compiled.intersection(
         [function for frame, first in firsts if first for function in (frame.function, *_callers(frame, first))]
     ).union(_made_for_losses(trace), _with_new_gradients(trace))
+    if trained or any(len(set(map(_mode, frame.entries)) & _BOTH_MODES) > 1 for frame in trace.frames):
+        trained = trained.union(_with_recorded_tensors(trace))
     broken = {frame.function for frame in trace.frames if resumed_by(frame.name) or any(compile.breaks for compile in frame.compiles)}
     failed = {frame.function for frame in trace.frames if any(compile.outcome is Outcome.FAILED for compile in frame.compiles)}
     in_parts = trained & (failed | broken)
@@ -210,6 +216,20 @@ def _with_new_gradients(trace: Trace) -> Iterator[Function]:
                 break
             if _has_gradients(compile):
                 without.update(item.source for item in compile.inputs if item.requires_grad and not item.has_grad)
+
+
+def _with_recorded_tensors(trace: Trace) -> Iterator[Function]:
+    """The functions that ran with gradients on a tensor which autograd had recorded."""
+    for frame in trace.frames:
+        if any(_has_gradients(item) and any(tensor.has_history for tensor in item.inputs) for item in frame.entries):
+            yield frame.function
+
+
+def _mode(compile: Compile) -> tuple[object, object]:
+    """Whether the modules of a compile were in training mode, None without any, and whether gradients were on."""
+    facts = compile.guards.facts if compile.guards else {}
+    flags = [str(fact) == "True" for (source, prop), fact in facts.items() if prop == VALUE and source.endswith(".training")]
+    return any(flags) if flags else None, facts.get((Source(), GRAD_MODE))
 
 
 def _has_gradients(compile: Compile) -> bool:

@@ -4028,6 +4028,29 @@ def test_a_weight_that_has_a_gradient_later_was_trained(gradients: tuple[bool, b
     assert (found.codes, found.verdict) == (("SL305",), verdict)
 
 
+@pytest.mark.parametrize(
+    ("training", "is_leaf", "verdict"),
+    [
+        ((True, False), False, Verdict.JUSTIFIED),
+        ((True, True), False, Verdict.CODE),  # no evaluation
+        ((True, False), True, Verdict.CODE),  # nothing that the module computed
+    ],
+)
+def test_what_takes_the_output_of_a_module_that_is_trained_and_evaluated_runs_in_both_modes(
+    training: tuple[bool, bool], is_leaf: bool, verdict: Verdict
+) -> None:
+    made = trace()
+    for number, (flag, mode) in enumerate(zip(training, (True, False), strict=True)):
+        state = equals_match("L['self'].training", flag, "bool")
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), state, global_state(grad_mode=mode)), name="net")
+    for number, mode in enumerate((True, False)):
+        guards = guard_tree(tensor_match(requires_grad=mode), global_state(grad_mode=mode))
+        made += compiled(f"1/{number}", tensor(10, 8, requires_grad=mode, is_leaf=is_leaf or not mode), guards=guards, name="loss")
+    recompile = last_recompile(made)
+    assert ("SL305",) in [cause.codes for cause in recompile.causes]
+    assert recompile.verdict is verdict
+
+
 @pytest.mark.parametrize(("is_leaf", "verdict"), [(False, Verdict.JUSTIFIED), (True, Verdict.CODE)])
 def test_a_function_that_ran_with_gradients_before_a_loss_is_trained(is_leaf: bool, verdict: Verdict) -> None:
     """A dynamic backward graph is made with the forward graph, so that no record of its own shows that it ran."""
