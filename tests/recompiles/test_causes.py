@@ -37,6 +37,7 @@ from recorded import FIXTURES, LAB, recompile_of, report_of
 
 from shapelog.advice.advise import advise
 from shapelog.reading.payloads.guards.comments import places_of
+from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import with_locals
 from shapelog.recompiles.causes import Cause
 from shapelog.recompiles.classification.result import shown_guard
@@ -3777,6 +3778,18 @@ def test_of_several_pinned_sizes_the_one_that_was_pinned_first_comes_first() -> 
     made = trace(compiled("0/0", *one), compiled("0/1", *other, specializations=(pinned(y, 13, 9), pinned("L['x']", 12, 14))))
     (recompile,) = explain(made).recompiles
     assert [cause.axis for cause in recompile.causes] == ["y.size[0]", "x.size[0]"]
+
+
+@pytest.mark.parametrize(("other", "code"), [("L['k']", "SL204"), ("L['x'].size()[1]", "SL105")])
+def test_a_stride_that_is_compared_with_an_int_is_a_branch_on_that_int(other: str, code: str) -> None:
+    """``x[:, :k]`` is all of x where k is as large as its stride; what follows from sizes is a layout."""
+    shape = f"L['x'].stride()[0] != {other}  # return x[:, :k]  # app/model.py:6 in f"
+    guards = guard_tree(tensor_match(size=(None, None), stride=(None, 1)), shapes=(shape,))
+    symbols = (("s0", "16", "L['x'].stride()[0]"), ("s1", "8", "L['x'].size()[1]"), ("s2", "4", "L['k']"))
+    now = guard_tree(tensor_match(), equals_match("L['k']", 8))
+    made = trace(compiled("0/0", tensor(10, 8, stride=(16, 1)), guards=guards, symbols=symbols))
+    recompile = last_recompile(made + compiled("0/1", tensor(10, 8), guards=now))
+    assert [cause.codes[0] for cause in recompile.causes if cause.prop.kind is Kind.SHAPE_GUARD] == [code]
 
 
 def test_a_very_long_guard_is_short_in_the_sentence_and_whole_in_what_the_entry_requires() -> None:

@@ -175,8 +175,9 @@ def _square_nested_tensor(guard: _Guard) -> Classification | None:
 
 
 def _strides(guard: _Guard) -> Classification | None:
+    """Strides that do not follow from the sizes of a tensor. Where a guard compares one with an int, the code branches on that int."""
     part = guard.source.tensor_part
-    if part is None or ".stride()[" not in guard.expression:
+    if part is None or ".stride()[" not in guard.expression or any(Source(name).tensor_part is None for name in guard.names):
         return None
     is_slice = same_order(guard.call.described(part.tensor), guard.entry, guard.call)
     seen = f" (now {display_text(guard.actual)})" if guard.actual else ""
