@@ -56,7 +56,7 @@ def unbacked_sources(context: AdviceContext) -> Iterator[Alternative]:
         tool="unbacked source",
         codes=("SL104",),
         subject=some([mark.name for mark in sorted(found)]),
-        sentence="An unbacked size is never specialized on 0 or 1, so one graph handles these calls too.",
+        sentence="An unbacked size is never specialized on 0 or 1, so one graph may handle these calls too.",
         lines=tuple(lines),
         warning=(
             "A branch on the size, or code that requires it to equal another size, causes a graph break or an error, and some operators "
@@ -163,7 +163,10 @@ def dynamic_values(context: AdviceContext) -> Iterator[Alternative]:
         lines=(
             f'torch.compiler.config.dynamic_values = "{number}"  # or TORCH_COMPILE_DYNAMIC_VALUES; and make the first call with this size',
         ),
-        warning="Matches by value alone, so pick an unlikely number. Parameters stay static.",
+        warning=(
+            "Matches by value alone, so pick an unlikely number. Parameters stay static, and so do sizes that are computed from it, "
+            "unless each of these numbers is named as well."
+        ),
     )
 
 
