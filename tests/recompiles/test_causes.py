@@ -2059,6 +2059,18 @@ def test_other_keys_of_a_dict_of_the_same_length_are_seen_where_all_have_guards(
     assert not some.causes  # both may have both keys
 
 
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [("bcd", "the dict d had 2 keys and now has 3 (new: 'c', 'd'; gone: 'a')"), ("bc", "d now contains 'c', and has 3 keys in place of 2")],
+    ids=["all are known", "some are"],
+)
+def test_a_dict_with_another_number_of_keys_has_that_in_place_of_the_one_that_pytorch_names(keys: str, sentence: str) -> None:
+    trees = dict_of("a", "b", length=2), dict_of(*keys, length=3)
+    missing = guard_manager("L['d']", "DICT_CONTAINS: not ___dict_contains('c', L['d'])")
+    made = two(trees[0] + missing, trees[1], "not ___dict_contains('c', d)")
+    assert sentence in [cause.sentence for cause in last_recompile(made).causes]
+
+
 def test_many_keys_of_one_dict_are_one_cause() -> None:
     trees = [
         guard_tree(

@@ -169,6 +169,12 @@ def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> 
     sentence = f"{name} {'no longer' if was_there else 'now'} contains {item.prop.name}"
     if _SETS.intersection((entry.types.get(item.source), call.types.get(item.source))):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_SAME_MEMBERS)
+    before, after = (known.guarded((item.source, LENGTH)) for known in (entry, call))
+    if before is not None and after is not None and before != after:
+        counted = item._replace(expected=before, actual=after)
+        named = _named_keys(counted, entry, call)
+        number = f"the dict {name} {_counted(counted, 'key')}{named}"
+        sentence = number if named else f"{sentence}, and has {after} keys in place of {before}"
     return _of_dict(item, sentence, entry, call)
 
 
