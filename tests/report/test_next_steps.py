@@ -21,7 +21,7 @@ from shapelog.report.next_steps import CHANCES, next_steps
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.report.steps import code_changes, limit
-from shapelog.report.steps.step import NextStep, Saving, StepKind, saving_words
+from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, saving_words, with_lists_compared
 from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import Verdict
 
@@ -105,6 +105,24 @@ def test_a_step_has_the_remedy_that_is_known_for_its_failure() -> None:
     assert step.remedy.startswith("move this line out of the compiled code, or compile with dynamic=False")
     (removed,) = [step for step in steps_of(make.report(broken_below("other"))) if step.kind is StepKind.GRAPH_BREAK]
     assert removed.remedy == ""  # what helps against any graph break is no help
+
+
+def test_the_lists_of_steps_are_compared_in_their_order() -> None:
+    """The variable holds one list: what a step sets replaces what one before it set."""
+    lists = ("L['x']:0,L['y']:0", "", "L['y']:0", "L['x']:0,L['y']:0,L['k']", "L['z']:0")
+    made = [
+        NextStep(
+            kind=StepKind.MARK,
+            title="",
+            rules=(),
+            saving=Saving(),
+            confidence=Confidence("high", ""),
+            stake=0.0,
+            text=(f'export TORCH_COMPILE_DYNAMIC_SOURCES="{entries}"',) if entries else ("torch._dynamo.config.allow_rnn = True",),
+        )
+        for entries in lists
+    ]
+    assert [(step.list_of, step.replaces) for step in with_lists_compared(made)] == [(0, 0), (0, 0), (1, 0), (0, 1), (0, 0)]
 
 
 def test_of_a_long_error_of_an_operation_a_step_has_the_first_sentence() -> None:
