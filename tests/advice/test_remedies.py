@@ -279,7 +279,7 @@ def test_a_slice_of_one_row_is_copied_with_its_format() -> None:
     assert report.remedies.of_recompile(recompile).text == "clone() the slice or view, and mark dim 1 of x"
     inputs = tuple(item._replace(size=(1, *item.size[1:])) for item in recompile.compile.inputs)
     of_row = recompile._replace(compile=replace(recompile.compile, inputs=inputs))
-    copied = "copy the slice or view with clone(memory_format=torch.contiguous_format)"
+    copied = "copy the slice or view before the call, with clone(memory_format=torch.contiguous_format)"
     assert report.remedies.of_recompile(of_row).text == f"{copied}, and mark dim 1 of x"
     of_int = recompile.causes[0]._replace(source=Source("L['left']"), prop=VALUE)
     assert report.remedies.of((of_row,), [of_int]).text == f"{copied}, and mark dim 1 of x"

@@ -503,7 +503,10 @@ def test_a_part_of_a_larger_tensor_has_other_strides(strides: tuple[tuple[int, .
 
 def test_a_mark_on_a_slice_of_one_column_does_not_help() -> None:
     made = trace(*(compiled(f"0/{number}", tensor(4, 1, stride=[stride, 1])) for number, stride in enumerate((1, 2))))
-    assert only(made).own_remedy == "copy the slice or view with clone(memory_format=torch.contiguous_format), or use one memory format"
+    assert (
+        only(made).own_remedy
+        == "copy the slice or view before the call, with clone(memory_format=torch.contiguous_format), or use one memory format"
+    )
 
 
 def test_a_stride_that_was_tied_to_a_size_does_not_become_free_by_marking() -> None:

@@ -16,7 +16,8 @@ _COPY_OR_LAYOUT = (
     "copy a slice with clone(memory_format=torch.contiguous_format), since contiguous() does not copy one with a size of 1; "
     "otherwise use one memory format"
 )
-COPY_ROW = "copy the slice or view with clone(memory_format=torch.contiguous_format)"  # contiguous() returns one with a size of 1 as it is
+# contiguous() returns one with a size of 1 as it is
+COPY_ROW = "copy the slice or view before the call, with clone(memory_format=torch.contiguous_format)"
 COPY_OF_ROW = f"{COPY_ROW}, or use one memory format"
 _LAYOUT_OF_PARAMETER = "convert the model to one memory format before the first call: model.to(memory_format=...)"
 # Torch 2.4 and older compare the size and the stride of each dim in turn: the sizes of later dims, which make the stride, come after it.
