@@ -35,10 +35,11 @@ _WITH_FUNCTION = (RaisingCall.COMPILED_CODE, RaisingCall.EXPORT)
 # Where a text has an exception without the user's lines.
 _LACKS_STACK = 'the line is not in this text: add the traceback, with what is below "from user code:"'
 # The same where it has the line itself, but not where that is.
+_CODE_ALONE = re.compile(r"^from user code:[ \t]*\n[ \t]+(?!File \")(\S[^\n]{0,200})", re.M)
+# A frame as people shorten it: ``app/models/net.py:444 layer(x)``.
+_SHORT_PLACE = re.compile(r"^\s*([\w./\\-]{1,300}\.py:\d{1,7})\b", re.M)
 # What Dynamo met before the error that it raised, as within a context manager (torch 2.7 and 2.8).
 _MET_FIRST = re.compile(r"exc\.Unsupported: (?P<text>(?:(?!\nTraceback ).)*?)\n+The above exception was the direct cause of ", re.S)
-_CODE_ALONE = re.compile(r"^from user code:[ \t]*\n[ \t]+(?!File \")(\S[^\n]{0,200})", re.M)
-
 # The beginning of one more line of the stack, with which the text ends.
 _CUT_STACK = re.compile(r"\n {1,8}(?:Fi?l?|File(?: \"[^\"\n]*)?|File \"[^\"\n]*\",?[^\"\n]{0,12})\s*\Z")
 _ENDS_HERE = "the traceback ends here in this text: the line that fails is further down"
@@ -150,7 +151,10 @@ def _failure(frame: Frame, compile: Compile, earlier: EarlierSymbols, has_code: 
 
 
 def _lacking(reason: str) -> Iterator[str]:
-    """What a text lacks about the line at which Dynamo stopped."""
+    """What a text lacks about the line at which Dynamo stopped, or where it is, as somebody shortened the stack."""
+    if places := _SHORT_PLACE.findall(reason.partition("from user code:")[2]):
+        yield f"at {places[-1]}"
+        return
     code = _CODE_ALONE.search(reason)
     yield f"at this line, whose file is not in the text: {code[1].rstrip()}" if code else _LACKS_STACK
 

@@ -2247,3 +2247,12 @@ def test_a_backend_that_takes_one_graph_needs_code_without_breaks(tmp_path: Path
     error = "torch._dynamo.exc.BackendCompilerFailed: AssertionError: VllmBackend can only be called once"
     (finding,) = failures(f"{STACK}{error}\n", tmp_path)
     assert finding.own_remedy.startswith("this backend compiles one graph: remove the graph breaks")
+
+
+def test_a_stack_that_somebody_shortened_names_its_innermost_place(tmp_path: Path) -> None:
+    (finding,) = failures(
+        "torch._dynamo.exc.Unsupported: call_method split\n\nfrom user code:\n"
+        "  models/net.py:444 layer(x)\n  ops/cots.py:27 _hook\n    f(x)\n",
+        tmp_path,
+    )
+    assert finding.notes == ("at ops/cots.py:27",)
