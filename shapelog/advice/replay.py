@@ -142,7 +142,8 @@ class FramePlan:
     it may need one more graph, for views of what other compiled code returns; ``weight`` is the number of ranks that the frame represents,
     each of which compiles what it does. ``followers`` has, for each frame that it runs, how often that was compiled: it compiles nothing
     more once this one is at the recompile limit. ``has_backends`` is whether its code is compiled with more than one backend. ``widening``
-    has, for each compile, the marks of any frame that make sizes symbolic which were constants in it: they match by name.
+    has, for each compile, the marks of any frame that make sizes symbolic which were constants in it: they match by name. ``alike`` are
+    the compiles of the same code, those of other ranks included, each with the seconds of one rank.
     """
 
     frame: Frame
@@ -155,6 +156,7 @@ class FramePlan:
     followers: tuple[int, ...] = ()
     has_backends: bool = False
     widening: Mapping[Compile, Marks] = field(default_factory=dict)
+    alike: tuple[Call, ...] = ()
     _served: dict[Marks, dict[int, Route]] = field(default_factory=dict)
     _costs: dict[Marks, Cost] = field(default_factory=dict)
 
@@ -228,20 +230,16 @@ class FramePlan:
             found.setdefault(route.entry, []).append(self.calls[index])
         return found
 
-    def widened(self, marks: Marks, alike: Iterable["FramePlan"] = ()) -> Widened:
-        """The compiles that these marks make dynamic, or more so, without serving another call: as often, and taking longer.
-
-        ``alike`` are the plans of the same code on other ranks, which show how long.
-        """
+    def widened(self, marks: Marks) -> Widened:
+        """The compiles that these marks make dynamic, or more so, without serving another call: as often, and taking longer."""
         served = self.served(marks)
         by_entry = self._by_entry(served)
-        entries = [call for plan in (self, *alike) for call in plan.calls if call.compile.outcome is Outcome.COMPILED]
         left = [call for index, call in enumerate(self.calls) if index not in served and call.compile not in by_entry]
         more = {call: len(self.widening.get(call.compile, frozenset()) & marks) for call in left}
         own = [call for call, number in more.items() if number]
-        longer = Seconds.total(with_more_symbols(call, more[call], entries) for call in own)
         taken = math.fsum(call.seconds for call in own)
-        return Widened(self.frame, len(own), taken, Seconds(0.0, max(0.0, (longer.most or 0.0) - taken)))
+        longer = Seconds.total(with_more_symbols(_of_one_rank(call, self.weight), more[call], self.alike) for call in own)
+        return Widened(self.frame, len(own), taken, Seconds(0.0, max(0.0, self.weight * (longer.most or 0.0) - taken)))
 
     def _seconds(self, left: list[Call], served: dict[int, Route], more: int) -> Seconds:
         """What the calls that are left take, and up to ``more`` others."""
@@ -295,8 +293,7 @@ class Replay:
     def widened(self, marks: Iterable[Mark]) -> list[Widened]:
         """What marks make dynamic without making it fewer, the frames that took longest first."""
         chosen = frozenset(marks)
-        alike = grouped(self.plans, lambda plan: plan.frame.origin)
-        found = [known for plan in self.plans if (known := plan.widened(chosen, alike[plan.frame.origin])).compiles]
+        found = [known for plan in self.plans if (known := plan.widened(chosen)).compiles]
         return sorted(found, key=lambda item: -item.seconds)
 
     def served(self, marks: Marks) -> Iterator[tuple[Compile, Route]]:
@@ -339,7 +336,23 @@ def _with_widening(plans: Sequence[FramePlan], facts: FactTable) -> tuple[FrameP
         )
         return frozenset(mark for mark, size in sizes if size > 1 and mark.place not in symbolic)
 
-    return tuple(replace(plan, widening={call.compile: own for call in plan.calls if (own := widening(call.compile))}) for plan in plans)
+    alike = {
+        code: tuple([_of_one_rank(call, plan.weight) for plan in same for call in plan.calls if call.compile.outcome is Outcome.COMPILED])
+        for code, same in grouped(plans, lambda plan: plan.frame.origin).items()
+    }
+    return tuple(
+        replace(
+            plan,
+            widening={call.compile: own for call in plan.calls if (own := widening(call.compile))},
+            alike=alike[plan.frame.origin],
+        )
+        for plan in plans
+    )
+
+
+def _of_one_rank(call: Call, weight: int) -> Call:
+    """A call with the seconds of one of the ranks that a frame represents."""
+    return call._replace(seconds=call.seconds / weight)
 
 
 def _plan(frame: Frame, router: Router, first: frozenset[Compile]) -> FramePlan:

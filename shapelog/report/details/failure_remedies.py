@@ -278,7 +278,7 @@ _GUARD_ALONE = re.compile(r"\(SHAPE_ENV\)$|^error while creating a guard\b[^:]*$
 _REJECTS_OWN_CALL = re.compile(r"^(?:\w+: )?Guard failed on the same frame\b")
 # An exception of Python's that the traced line raised, ``a, b = 1``.
 _OBSERVED = re.compile(r"Observed exception: \w+(?:Error|Exception)\b")
-_IN_EAGER_TOO = "most likely this line raises without torch.compile as well: fix it, or what it is given"
+IN_EAGER_TOO = "most likely this line raises without torch.compile as well: fix it, or what it is given"
 _OF_BACKEND = frozenset((THE_BACKEND, "code generation", "Inductor", "AOTAutograd"))
 _AOT_EAGER = re.compile(r"backend='aot_eager|Backend compiler `aot_eager")
 _BREAK_OF_BACKEND = "Backend compiler exception"
@@ -317,7 +317,7 @@ def own_remedy(
         or _what_to_do(message, compile.metrics.fail_reason, contradicts_mark)
         or _about_exceptions(compile)
         or (_keep_constant(compile, earlier, line) if earlier is not None else "")
-        or (_IN_EAGER_TOO if not contradicts_mark and _OBSERVED.match(message.title) and message.stack else "")
+        or (IN_EAGER_TOO if not contradicts_mark and _OBSERVED.match(message.title) and message.stack else "")
         or ("" if contradicts_mark else _by_stage(compile, message, line))
     )
 

@@ -12,7 +12,7 @@ from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, LOST_REA
 from shapelog.reading.payloads.error_titles import raised_by
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.report.alerts.alert import Alert, Occurrence
-from shapelog.report.details.failure_remedies import is_in_captured_graph
+from shapelog.report.details.failure_remedies import IN_EAGER_TOO, is_in_captured_graph
 from shapelog.report.details.logging_calls import lines_for_logging
 from shapelog.report.details.raising_calls import RaisingCall, raising_call
 from shapelog.report.details.restarts import restart_remedy
@@ -228,7 +228,7 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
 def _remedy(alert: Alert, title: str) -> str:
     """What is recommended for this very alert rather than for all of its rule; "" where the title of its step has that."""
     text = alert.remedy.text
-    return "" if text == alert.rule.remedy or text in title else text
+    return "" if text in (alert.rule.remedy, IN_EAGER_TOO) or text in title else text
 
 
 def _innermost_code(alerts: Sequence[Alert]) -> Alert | None:
