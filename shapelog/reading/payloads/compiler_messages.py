@@ -32,8 +32,8 @@ from shapelog.reading.records import StackFrame
 _PREFACE = re.compile(
     r"^.* doesn't work unless it is captured completely with torch\.compile\. Got graph break/error:\n+(?=.)"
     r"|^(?=(?:Graph Break )?Reason: |Graph break in user code at )(?:Graph break in user code at .*\n+)?"
-    r"(?:(?:Graph Break )?Reason: (?:(?:Encountered graph break|Failed to handle graph break).*\n+"
-    r"(?!\s*(?:Hint|Explanation|Developer debug context):))?"
+    r"(?:(?:Graph Break )?Reason: (?:(?:Encountered graph break|Failed to handle graph break).*\n"
+    r"(?!\s*(?:Hint|Explanation|Developer debug context):)\n*)?"
     r"(?:Unsupported: )?)?"
 )
 _FIELD = re.compile(r"^ {0,3}(Explanation|Hint|Developer debug context): ?(.*)$")

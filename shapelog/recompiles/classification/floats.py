@@ -102,7 +102,10 @@ def float_value(item: Violation, name: str, entry: CompileFacts, call: CompileFa
 
 def other_kind_of_number(item: Violation, sentence: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """An int in place of a float, or a float in place of an int, which needs another graph for its value, unless that is the same."""
-    before, after = float(str(item.expected)), float(str(item.actual))
+    try:
+        before, after = float(str(item.expected)), float(str(item.actual))
+    except ValueError:  # in another notation
+        return Classification(("SL310",), sentence)
     if before == after:
         return Classification(("SL310",), sentence)
     branch = _branch_on_float(item.source, call)

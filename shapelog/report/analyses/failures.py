@@ -37,7 +37,7 @@ _LACKS_STACK = 'the line is not in this text: add the traceback, with what is be
 # The same where it has the line itself, but not where that is.
 _CODE_ALONE = re.compile(r"^from user code:[ \t]*\n[ \t]+(?!File \")(\S[^\n]{0,200})", re.M)
 # A frame as people shorten it: ``app/models/net.py:444 layer(x)``.
-_SHORT_PLACE = re.compile(r"^\s*([\w./\\-]{1,300}\.py:\d{1,7})\b", re.M)
+_SHORT_PLACE = re.compile(r"^[ \t]*([\w./\\-]{1,300}\.py:\d{1,7})\b", re.M)
 # What Dynamo met before the error that it raised, as within a context manager (torch 2.7 and 2.8).
 _MET_FIRST = re.compile(r"exc\.Unsupported: (?P<text>(?:(?!\nTraceback ).)*?)\n+The above exception was the direct cause of ", re.S)
 # The beginning of one more line of the stack, with which the text ends.

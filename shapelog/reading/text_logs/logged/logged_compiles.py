@@ -314,7 +314,7 @@ class LoggedCompiles:
             self.write(compile, {"dynamo_start": {"stack": stack}})
 
     def take_guards(self, compile: LoggedCompile) -> None:
-        """Note that the log has the guards of a compile. Where it has an id, those that have none left no entry."""
+        """Note that the log has the guards of a compile. Once it has those of one with an id, a compile without any left no entry."""
         compile.has_guards = True
         self._ids_have_guards |= compile.ids is not None
 
