@@ -12,6 +12,7 @@ from shapelog.reading.payloads.properties import Kind
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import DEFAULT_LIMIT
 from shapelog.recompiles.explain import Explanations
+from shapelog.recompiles.recompile import Recompile
 from shapelog.report.details.limit_notes import limit_notes
 from shapelog.report.details.limit_remedies import is_accumulated, lacks_reasons, limit_remedy
 from shapelog.report.results import Finding, Location, Table, location_of
@@ -163,13 +164,18 @@ def _last_reasons(explained: Explanations, frame: Frame, hit: Compile, is_known:
     own = explained.of_frame(frame)
     if is_known:
         refused = [item for item in own if item.compile.outcome is Outcome.LIMIT]
-        sentences = list(dict.fromkeys(cause.sentence for item in refused for cause in item.causes[:1]))
+        sentences = list(dict.fromkeys(cause.sentence for item in refused for cause in item.causes[: _named_of_one_entry(item)]))
         shown = {cause.axis for item in own if item.compile.outcome is not Outcome.LIMIT for cause in item.causes}
         is_new = not any(cause.axis in shown for item in refused for cause in item.causes[:1])
         return sentences if is_new and len(sentences) <= _FEW else []
     if hit.reasons and hit.reasons[0].family in ("unexpected", "guard_error"):
         return [cause.sentence for item in own for cause in item.causes][:1]
     return [cut(one_line(hit.reasons[0].code), _LONGEST) or "blank, PyTorch gives none"] if hit.reasons else []
+
+
+def _named_of_one_entry(item: Recompile) -> int:
+    """How many reasons a text has for one entry; PyTorch itself names the first guard that failed alone."""
+    return max(Counter(reason.entry for reason in item.compile.reasons).values(), default=1)
 
 
 def _varying_axes(explained: Explanations, frame: Frame) -> tuple[tuple[str, str], ...]:

@@ -168,3 +168,14 @@ def test_the_last_reason_of_old_versions_is_that_of_the_first_entry(setting: str
     (finding,) = analyze(load(path), debug=True).findings
     why = "this is why the first of 8 cached graphs was not reused; what changed is symbolic in later ones"
     assert any(note.startswith(why) for note in finding.notes) is is_of_first
+
+
+def test_reasons_that_somebody_copied_below_the_limit_are_all_shown(tmp_path: Path) -> None:
+    found = limit(
+        "The log has:\n\ntorch._dynamo hit config.recompile_limit\n"
+        "cache.layers[9].is_set == False\nmask rank mismatch. expected 2, actual 4\n",
+        tmp_path,
+    )
+    assert found.sentence.endswith(
+        "the last reasons: cache.layers[9].is_set changed from False to True; the number of dimensions of mask changed from 2 to 4"
+    )
