@@ -445,9 +445,9 @@ def _widened(replayed: Replay, marks: Marks) -> Iterator[str]:
     """Frames whose compiles become dynamic and stay, where that takes half of what the list removes if these take twice as long then."""
     found = replayed.widened(marks)
     removed = replayed.cost(()).kept - replayed.cost_in_this_run(marks).kept
-    if math.fsum(min(item.more.most or 0.0, item.seconds) for item in found) < removed / 2:
+    if math.fsum(min(item.more, item.seconds) for item in found) < removed / 2:
         return
-    longer = [item for item in found if (item.more.most or 0.0) > _NOTABLE]
+    longer = [item for item in found if item.more > _NOTABLE]
     if longer:
         number, taken = sum(item.compiles for item in longer), seconds(math.fsum(item.seconds for item in longer))
         titles = some(list(dict.fromkeys(item.frame.title for item in longer)))

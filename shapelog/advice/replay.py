@@ -126,12 +126,12 @@ class Call(NamedTuple):
 
 
 class Widened(NamedTuple):
-    """Compiles of a frame that marks make dynamic without making them fewer: how many, their seconds, and what they take in addition."""
+    """Compiles of a frame that marks make dynamic without making them fewer: how many, their seconds, and the most that they take more."""
 
     frame: Frame
     compiles: int
     seconds: float
-    more: Seconds
+    more: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -239,7 +239,11 @@ class FramePlan:
         own = [call for call, number in more.items() if number]
         taken = math.fsum(call.seconds for call in own)
         longer = Seconds.total(with_more_symbols(_of_one_rank(call, self.weight), more[call], self.alike) for call in own)
-        return Widened(self.frame, len(own), taken, Seconds(0.0, max(0.0, self.weight * (longer.most or 0.0) - taken)))
+        return Widened(self.frame, len(own), taken, max(0.0, self.weight * (longer.most or 0.0) - taken))
+
+    def more_seconds(self, marks: Marks) -> Seconds:
+        """What compiles take more that these marks make dynamic without making them fewer."""
+        return Seconds(0.0, self.widened(marks).more)
 
     def _seconds(self, left: list[Call], served: dict[int, Route], more: int) -> Seconds:
         """What the calls that are left take, and up to ``more`` others."""
@@ -296,6 +300,10 @@ class Replay:
         found = [known for plan in self.plans if (known := plan.widened(chosen)).compiles]
         return sorted(found, key=lambda item: -item.seconds)
 
+    def more_seconds(self, marks: Marks) -> Seconds:
+        """The same of all frames."""
+        return Seconds(0.0, math.fsum(item.more for item in self.widened(marks)))
+
     def served(self, marks: Marks) -> Iterator[tuple[Compile, Route]]:
         """The calls that need no compile of their own under these marks, and what serves each."""
         return ((plan.calls[index].compile, route) for plan in self.plans for index, route in plan.served(marks).items())
@@ -304,8 +312,7 @@ class Replay:
 def predicted(replayed: Replay | FramePlan, marks: Marks) -> Cost:
     """What another run with these marks will cost; without any it is what was recorded. Compiles that may stay all the same take time."""
     cost = replayed.cost(marks)
-    widened = replayed.widened(marks) if isinstance(replayed, Replay) else [replayed.widened(marks)]
-    seconds = Seconds.total((cost.seconds, Seconds(0.0, cost.unsure_seconds), *(item.more for item in widened)))
+    seconds = Seconds.total((cost.seconds, Seconds(0.0, cost.unsure_seconds), replayed.more_seconds(marks)))
     return replace(cost, seconds=seconds.in_another_run) if marks else cost
 
 

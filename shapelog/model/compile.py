@@ -279,6 +279,10 @@ class Compile:
         return self.graph_span is None and not self.symbols and self.guards_span is not None
 
 
+# Code that belongs to the function around it, by its name.
+COMPREHENSIONS = frozenset(("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"))
+
+
 def function_of(name: str) -> str:
     """The name of the function that code of that name is, or resumes after a graph break."""
     resumed = resumed_by(name)

@@ -2,7 +2,7 @@
 
 import re
 
-from shapelog.model.compile import resumed_by
+from shapelog.model.compile import COMPREHENSIONS, resumed_by
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.recompiles.facts.compile_facts import CompileFacts
 
@@ -13,7 +13,6 @@ _NODE = re.compile(r"^([a-z]\w*?)(?:_\d+)?(?:: \"[^\"]*\")? = (?!L_)")
 _SKIPPED = re.compile(r"marked that the function `([\w.<>]+)` in file `([^`]+)` should not be traced")
 _CALL = re.compile(r"[\w\])]\(")
 _REFLECTED = frozenset(("lt", "le", "gt", "ge"))
-_WITHIN_FUNCTION = frozenset(("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"))
 _READS_SELF = re.compile(r"(?<![\w.])self\.")
 
 
@@ -79,7 +78,7 @@ def functions_in(known: CompileFacts, has_methods: bool = False) -> set[tuple[st
     own = known.compile.metrics.code_name
     found: dict[tuple[str, str], int] = {}
     for line in known.compile.graph.user_lines if known.compile.graph else ():
-        if line.name in _WITHIN_FUNCTION:
+        if line.name in COMPREHENSIONS:
             continue
         if not line.file.startswith("<") and line.name != own and not (line.name.startswith("__") and is_library(line.file)):
             is_method = not has_methods and _READS_SELF.search(line.code) is not None

@@ -97,7 +97,7 @@ def test_marks_make_compiles_of_other_code_dynamic_without_making_them_fewer(
     other: bytes, widened: list[tuple[str, int, float, float]]
 ) -> None:
     found = replayed(trace(static_sizes(10, 12), other))
-    marked = [(item.frame.name, item.compiles, item.seconds, item.more.most) for item in found.widened({X0})]
+    marked = [(item.frame.name, item.compiles, item.seconds, item.more) for item in found.widened({X0})]
     assert marked == widened
     assert found.widened(()) == []
 

@@ -109,19 +109,9 @@ def test_a_step_has_the_remedy_that_is_known_for_its_failure() -> None:
 
 def test_the_lists_of_steps_are_compared_in_their_order() -> None:
     """The variable holds one list: what a step sets replaces what one before it set."""
-    lists = ("L['x']:0,L['y']:0", "", "L['y']:0", "L['x']:0,L['y']:0,L['k']", "L['z']:0")
-    made = [
-        NextStep(
-            kind=StepKind.MARK,
-            title="",
-            rules=(),
-            saving=Saving(),
-            confidence=Confidence("high", ""),
-            stake=0.0,
-            text=(f'export TORCH_COMPILE_DYNAMIC_SOURCES="{entries}"',) if entries else ("torch._dynamo.config.allow_rnn = True",),
-        )
-        for entries in lists
-    ]
+    lists = ({"L['x']:0", "L['y']:0"}, set[str](), {"L['y']:0"}, {"L['x']:0", "L['y']:0", "L['k']"}, {"L['z']:0"})
+    sure = Confidence("high", "")
+    made = [NextStep(StepKind.MARK, "", (), Saving(), sure, stake=0.0, entries=frozenset(entries)) for entries in lists]
     assert [(step.list_of, step.replaces) for step in with_lists_compared(made)] == [(0, 0), (0, 0), (1, 0), (0, 1), (0, 0)]
 
 

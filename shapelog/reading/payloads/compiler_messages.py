@@ -16,7 +16,7 @@ Stacks of the user's code are written as Python writes them, below ``User code t
 import builtins
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -346,10 +346,7 @@ def _one_break(text: str) -> CompilerMessage:
     by_name: dict[str, list[str]] = {}
     for name, lines in parts:
         by_name.setdefault(name, []).append(" ".join(filter(None, lines)))
-    explanations, helps = (  # a single word is the start of one that was cut off
-        [words for words in by_name.get(name, ()) if " " in words.strip()] for name in ("Explanation", "Hint")
-    )
-    explanation, hints = next(iter(explanations), ""), tuple(helps)
+    explanation, hints = next(_uncut(by_name.get("Explanation", ())), ""), tuple(_uncut(by_name.get("Hint", ())))
     if not title and explanation:  # what was met is cut off
         return CompilerMessage(" ".join(takewhile(bool, parts[0][1])), "", hints)
     what, own_guard = _own_guard(title)
@@ -373,6 +370,11 @@ def _one_break(text: str) -> CompilerMessage:
     elif explanation and (called := _OBJECT.match(context)) and not _NAMED.search(f"{what} {explanation}"):
         explanation = f"{explanation.rstrip('.')}: {_ADDRESS.sub('', context[called.start('object') :])}"
     return CompilerMessage(what, own_guard or _error_first(explanation), hints)
+
+
+def _uncut(texts: Iterable[str]) -> Iterator[str]:
+    """Those of more than a single word, which is what is left of one that was cut off."""
+    return (text for text in texts if " " in text.strip())
 
 
 def _title_and_fields(text: str) -> tuple[list[str], list[tuple[str, list[str]]]]:

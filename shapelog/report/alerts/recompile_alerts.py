@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from shapelog.advice.remedies import marks_act_on
-from shapelog.model.compile import Compile, Outcome, function_of
+from shapelog.model.code_matching import without_installation
+from shapelog.model.compile import COMPREHENSIONS, Compile, Outcome, function_of
 from shapelog.reading.payloads.guards.comments import UserLine
 from shapelog.reading.payloads.source_names import is_notebook_cell, is_torch
 from shapelog.reading.records import StackFrame
@@ -25,7 +26,6 @@ _NAME = re.compile(r"\w+(?:\.(?!(?:size|stride|dtype|device|requires_grad)\b|__)
 _OF_TENSOR = r"(?:\.(?:size|shape|stride)\b(?:\([^()]*\)|\[[^\[\]]*\])?)?"
 
 # Code of a function that Python before 3.12 runs as one of its own.
-_WITHIN_FUNCTION = ("<dictcomp>", "<listcomp>", "<setcomp>", "<genexpr>")
 
 
 def recompile_alerts(alerted: AlertedCode) -> Iterator[Alert]:
@@ -129,7 +129,7 @@ def _place(alerted: AlertedCode, causes: Sequence[Cause], axes: Sequence[str], c
     naming = {code for code in {place.code for place in places} if _named_in(code, axes)}  # one line may be that of all
     named = [place for place in places if place.code in naming]
     if named or not places:
-        return next((place for place in named if place.name in (function, *_WITHIN_FUNCTION)), named[0] if named else None)
+        return next((place for place in named if place.name in (function, *COMPREHENSIONS)), named[0] if named else None)
     if places[0].name not in ("", function) and called and called.line and _named_in(called.code, axes):
         return UserLine(called.file, called.line, called.name, called.code)
     return places[0]
@@ -139,7 +139,7 @@ def _guarded_elsewhere(causes: Sequence[Cause], axes: Sequence[str]) -> Iterator
     """The line that names what changed, where it is in another file: that of a function which was inlined."""
     places = (cause.place for cause in causes if axes and cause.axis == axes[0])
     if read := next((place for place in places if place and not is_torch(place.file) and _named_in(place.code, axes)), None):
-        yield f"the guard comes from {read.quoted}"
+        yield f"the guard comes from {without_installation(read.quoted)}"
 
 
 def _rest(alerted: AlertedCode, members: list[Blamed], done: Remedy) -> Rest | None:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from shapelog.model.code_matching import without_installation
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
 from shapelog.model.trace import Trace
@@ -77,7 +78,7 @@ def _finding_of_hit(explained: Explanations, frame: Frame, hit: Compile, of_reas
     last = f"; the last {'reasons' if len(reasons) > 1 else 'reason'}: {reason}" if reason else ""
     line = _line(explained, frame)
     is_own = line is None or not frame.file or is_library(frame.file) or _file(line.file, frame) == frame.file
-    guarded = () if is_own or line is None else (f"the guard comes from {line.quoted}",)
+    guarded = () if is_own or line is None else (f"the guard comes from {without_installation(line.quoted)}",)
     line = line if is_own else None
     return Finding(
         rule=_HIT,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import NamedTuple
 
-from shapelog.model.compile import Compile, function_of, resumed_by
+from shapelog.model.compile import COMPREHENSIONS, Compile, function_of, resumed_by
 from shapelog.reading.payloads.guards.comments import UserLine
 from shapelog.reading.payloads.source_names import is_library, is_torch
 from shapelog.reading.records import GuardAdded, Stack, StackFrame
@@ -15,7 +15,7 @@ from shapelog.text import file_name
 # Stacks that are read: each is decoded from its record, which takes a tenth of a millisecond. Frames that cost most come first.
 _MAX_STACKS = 3000
 # Names of code inside a function, which belongs to the function around it.
-_INNER = ("<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
+_INNER = COMPREHENSIONS | {"<lambda>"}
 
 
 class FileLine(NamedTuple):

@@ -101,14 +101,18 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         confidence=confidence,
         text=marks.lines,
     )
-    return replace(step, labels=tuple(dict.fromkeys(item.compile.label for item in own.values())))
+    labels = tuple(dict.fromkeys(item.compile.label for item in own.values()))
+    return replace(step, labels=labels, entries=marks.entries)
 
 
 class _MarksToo(NamedTuple):
-    """What has to be marked for a change of the code to save anything, as the end of a sentence, and the list with what it lacks."""
+    """What has to be marked for a change of the code to save anything, as the end of a sentence, and the list with what it lacks, as a line
+    for the shell and by its entries.
+    """
 
     words: str = ""
     lines: tuple[str, ...] = ()
+    entries: frozenset[str] = frozenset()
 
 
 _NO_MARKS = _MarksToo()
@@ -134,8 +138,9 @@ def _marks_too(run: StepSources, compiles: Iterable[Compile], is_needed_by_all: 
         return _NO_MARKS
     named = subjects if len(subjects) <= _NAMED else [subjects[0], f"{len(subjects) - 1} more inputs"]
     missing = entries([mark for mark in map(mark_for, causes) if mark not in listed], run.report.trace.version)
-    line = exported(",".join(dict.fromkeys((*advice.set_already, *advice.entries, *missing)))) if missing else ""
-    return _MarksToo(f"; also mark {enumerated(named)}", (line,) if 0 < len(line) <= _LONGEST_LINE else ())
+    words, whole = f"; also mark {enumerated(named)}", tuple(dict.fromkeys((*advice.set_already, *advice.entries, *missing)))
+    line = exported(",".join(whole))
+    return _MarksToo(words, (line,), frozenset(whole)) if missing and len(line) <= _LONGEST_LINE else _MarksToo(words)
 
 
 def _repeated(run: StepSources, alerts: Sequence[Alert]) -> Iterator[WeightedCompile]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from shapelog.advice.advise import Advice
 from shapelog.advice.compile_seconds import Seconds
+from shapelog.advice.marks import split_list
 from shapelog.advice.paste_formats import as_python, as_shell, as_short_shell, why_short
 from shapelog.model.compile import Outcome
 from shapelog.model.trace import Trace
@@ -47,6 +48,7 @@ def mark_steps(report: Report) -> Iterator[NextStep]:
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
         stake=middle(saved),
         text=text,
+        entries=frozenset(split_list(advice.env)),
         explanation="; ".join((*_first_ones(report, labels), *_explained(advice))),
         labels=tuple(labels),
         short_text=short,

@@ -1,6 +1,5 @@
 """What one step is: what to do, what it saves, how sure that is; and what the makers of steps share."""
 
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -9,8 +8,6 @@ from typing import NamedTuple
 
 from shapelog.advice.advise import Forecast
 from shapelog.advice.compile_seconds import Seconds
-from shapelog.advice.marks import split_list
-from shapelog.advice.paste_formats import VARIABLE
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
 from shapelog.model.compile import Compile
@@ -30,7 +27,6 @@ SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
 # What makes seconds notable: their share of all seconds of the run. A restart of the analysis that costs less is not worth a step.
 COSTLY = 0.05
 _LAMBDA = "<lambda>"
-_SETS_LIST = f"export {VARIABLE}="
 _ALIASING = RULES["SL317"]
 CONFIDENCE = ("high", "medium", "low")
 _NO_LONGER_EAGER = {
@@ -104,9 +100,9 @@ class NextStep:
 
     ``rules`` are what it is about, ``labels`` the compiles. ``stake`` are the seconds by which steps are ranked: those that it is expected
     to save or, where code did not get compiled, those that were spent on it in vain. ``explanation``, ``hints`` and ``url`` are PyTorch's.
-    ``remedy`` is how to do it, "" where the title or a hint has that, or where only the code can show it. Where steps are numbered,
-    ``list_of`` is the one before it whose list of dynamic sources has all entries of its own, ``replaces`` the one whose list is part of
-    its own; 0 for none.
+    ``remedy`` is how to do it, "" where the title or a hint has that, or where only the code can show it. ``entries`` are those of the
+    list of dynamic sources that it sets. Where steps are numbered, ``list_of`` is the one before it whose list has all these entries,
+    ``replaces`` the one whose list is part of its own; 0 for none.
     """
 
     kind: StepKind
@@ -124,6 +120,7 @@ class NextStep:
     labels: tuple[str, ...] = ()
     short_text: str = ""
     why_short: str = ""
+    entries: frozenset[str] = frozenset()
     list_of: int = 0
     replaces: int = 0
 
@@ -195,21 +192,14 @@ def with_lists_compared(steps: Sequence[NextStep]) -> tuple[NextStep, ...]:
     found: list[NextStep] = []
     latest, known = 0, frozenset[str]()
     for number, step in enumerate(steps, 1):
-        entries = frozenset(entry for line in step.text if line.startswith(_SETS_LIST) for entry in split_list(_value_of(line)))
-        if entries and entries <= known:
+        if step.entries and step.entries <= known:
             found.append(replace(step, list_of=latest))
-        elif entries:
-            found.append(replace(step, replaces=latest if known and known < entries else 0))
-            latest, known = number, entries
+        elif step.entries:
+            found.append(replace(step, replaces=latest if known and known < step.entries else 0))
+            latest, known = number, step.entries
         else:
             found.append(step)
     return tuple(found)
-
-
-def _value_of(line: str) -> str:
-    """The list in a line for the shell."""
-    words = shlex.split(line)
-    return words[1].partition("=")[2] if len(words) > 1 else ""
 
 
 def change_of(alert: Alert) -> Remedy:
