@@ -451,10 +451,9 @@ def _widened(replayed: Replay, marks: Marks) -> Iterator[str]:
     if longer:
         number, taken = sum(item.compiles for item in longer), seconds(math.fsum(item.seconds for item in longer))
         titles = some(list(dict.fromkeys(item.frame.title for item in longer)))
-        become, stay = ("become", "stay") if number > 1 else ("becomes", "stays")
         yield (
-            f"{plural(number, 'compilation')} of {titles} ({taken}) {become} dynamic with these "
-            f"marks and {stay}: torch._dynamo.mark_dynamic in the code marks the tensors of other functions alone. {MAY_NOT_SAVE}"
+            f"These marks also make {plural(number, 'compilation')} of {titles} ({taken}) dynamic without removing any. To mark the "
+            f"tensors of one function alone, call torch._dynamo.mark_dynamic in the code. {MAY_NOT_SAVE}"
         )
 
 

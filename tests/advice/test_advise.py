@@ -9,7 +9,7 @@ from pathlib import Path
 import make
 import pytest
 from make import compile as compiled
-from make import dynamic_size, int_values, load, static_sizes, tensor, trace
+from make import dynamic_size, explain, int_values, load, static_sizes, tensor, trace
 from payload_text import RETURN_LINE, code_comment, equals_match, graph_text, guard_manager, guard_tree, size_mismatch, tensor_match
 from recorded import FIXTURES, LAB, RECORDED, advice_of, report_of
 from vllm_traces import llama
@@ -809,3 +809,11 @@ def test_a_suggestion_is_called_where_its_source_is_there() -> None:
     (found,) = [item for item in make.advice(made).suggestions if item.source == state]
     assert found.place is not None
     assert found.place.line == 40
+
+
+@pytest.mark.parametrize(("seconds", "is_warned"), [(3.0, True), (0.2, False)], ids=["more than is removed", "less"])
+def test_a_list_that_makes_other_code_dynamic_may_not_save_time(seconds: float, is_warned: bool) -> None:
+    made = trace(static_sizes(10, 12), compiled("1/0", tensor(16, 8), name="g", seconds=seconds))
+    found = [text for text in advise(explain(made)).caveats if text.startswith("These marks also make 1 compilation of g")]
+    assert bool(found) is is_warned
+    assert all(text.endswith("Fewer compilations may not save time.") for text in found)
