@@ -104,7 +104,8 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
     """The minimal list for this version. Before 2.7 it holds what ``mark_dynamic`` can mark: tensors that are no parameters."""
     wanted = {mark for plan in replayed.plans for mark in plan.marks}
     left_out: list[HarmfulMark] = []
-    harm = _Harm(explained.facts, replayed, SourceIndex(explained))
+    index = SourceIndex(explained)
+    harm = _Harm(explained.facts, replayed, index)
     for mark in sorted(wanted):
         harmful = harm.of(mark)
         if harmful is not None:
@@ -128,7 +129,7 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
             with_harmful.drop([item.mark])
     saving.reverse()
     chosen, is_minimal = frozenset(savings.chosen), savings.steps_left > 0
-    wider = _widening(replayed, chosen, explained.facts)
+    wider = _widening(replayed, chosen, explained.facts, index)
     widening = {mark for mark in wider if harm.of(mark) is None and (version.reads_dims or not version.reads_sources)}
     if widening:  # with these, marks on what follows from them may save nothing more
         savings = Savings(replayed, chosen | widening)
@@ -137,9 +138,9 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
     return MarkSelection(chosen, tuple(saving), is_minimal)
 
 
-def _widening(replayed: Replay, chosen: Marks, facts: FactTable) -> Iterator[Mark]:
-    """Further sizes and ints that a compile which goes had symbolic, and that had several values above 1 in its frame; and those of the
-    bases of tensors on the list.
+def _widening(replayed: Replay, chosen: Marks, facts: FactTable, index: SourceIndex) -> Iterator[Mark]:
+    """Further sizes and ints that a compile which goes had symbolic, and that take several values above 1; and those of the bases of
+    tensors on the list.
 
     Without them, what takes its place is for one of these values alone, and calls that hit the cache before compile again. The sizes that
     the code needs equal to one of them are marked with it: where one is static, all are.
@@ -147,11 +148,11 @@ def _widening(replayed: Replay, chosen: Marks, facts: FactTable) -> Iterator[Mar
     listed = {mark.source for mark in chosen}
     found: list[tuple[Compile, Route, set[Mark]]] = []
     for plan in replayed.plans:
-        for index, route in plan.served(chosen).items():
+        for number, route in plan.served(chosen).items():
             narrowed = {mark_at(source) for source in route.narrows(chosen)}
-            wider = {mark for mark in narrowed if mark.source.view_of_base in listed or _has_several(plan.frame, mark, facts)}
+            wider = {mark for mark in narrowed if mark.source.view_of_base in listed or _takes_several(plan.frame, mark, facts, index)}
             if wider:
-                found.append((plan.calls[index].compile, route, wider))
+                found.append((plan.calls[number].compile, route, wider))
     own = frozenset(mark for _, _, wider in found for mark in wider)
     yield from own
     for compile, route, wider in found:
@@ -160,12 +161,15 @@ def _widening(replayed: Replay, chosen: Marks, facts: FactTable) -> Iterator[Mar
         yield from (other for mark in wider for other in equal.get(mark, ()) if other in narrowed)
 
 
-def _has_several(frame: Frame, mark: Mark, facts: FactTable) -> bool:
-    """Whether a size of a tensor, or an int, had two values or more, 0 and 1 not counted, which need graphs of their own."""
+def _takes_several(frame: Frame, mark: Mark, facts: FactTable, index: SourceIndex) -> bool:
+    """Whether a size of a tensor, or an int, had two values or more, 0 and 1 not counted, which need graphs of their own; or may well take
+    them in calls that left no record.
+    """
     if mark.is_int:
         return len({facts.of(compile).numbers.get(mark.place) for compile in frame.compiles} - {None, 0, 1}) > 1
-    sizes = (item.size for compile in frame.compiles for item in compile.inputs if item.source == mark.source)
-    return len({size[mark.dim] for size in sizes if len(size) > mark.dim} - {0, 1}) > 1
+    all_sizes = (item.size for compile in frame.compiles for item in compile.inputs if item.source == mark.source)
+    sizes = frozenset(size[mark.dim] for size in all_sizes if len(size) > mark.dim)
+    return len(sizes - {0, 1}) > 1 or (len(sizes) > 1 and index.varies_further(sizes))
 
 
 def _drop_useless(savings: Savings, replayed: Replay, version: TorchVersion, named: Set[Mark], kept: Set[Mark] = frozenset()) -> None:

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from itertools import zip_longest
 from typing import NamedTuple
 
 from shapelog.advice.marks import Mark
@@ -64,17 +65,17 @@ class SourceIndex:
 
     def sizes(self, frame: Frame, source: Source) -> list[tuple[int, ...]]:
         """The sizes of the tensor at a source in the entries of a frame, in order."""
-        if frame not in self._sizes_in_entries:
-            inputs = (item for compile in frame.entries for item in {item.source: item for item in reversed(compile.inputs)}.values())
-            by_source = grouped(inputs, lambda item: item.source)
-            self._sizes_in_entries[frame] = {place: [item.size for item in items] for place, items in by_source.items()}
-        return self._sizes_in_entries[frame].get(source, [])
+        return self._sizes_of(frame).get(source, [])
 
     def stayed(self, frame: Frame, mark: Mark) -> bool:
         """Whether a dim was a number that is the same, and more than 1, in each of several entries."""
         sizes = {size[mark.dim] for size in self.sizes(frame, mark.source) if mark.dim < len(size)}
         several = len(self.sizes(frame, mark.source)) > 1
         return several and len(sizes) == 1 and min(sizes) > 1 and self.first_symbolic(frame, mark.place, Outcome.COMPILED) is None
+
+    def varies_further(self, sizes: frozenset[int]) -> bool:
+        """Whether a dim of any frame had these sizes and others, two or more above 1: a batch, say, that other code has in full."""
+        return any(sizes < other and len(other - {0, 1}) > 1 for other in self._sizes_of_dims)
 
     def has_dynamic_entry(self, frame: Frame) -> bool:
         """Whether something is symbolic in an entry of a frame."""
@@ -92,6 +93,16 @@ class SourceIndex:
                     found.setdefault((compile.outcome, place), compile)
             self._symbolic[frame] = found
         return self._symbolic[frame].get((outcome, source))
+
+    @cached_property
+    def _sizes_of_dims(self) -> frozenset[frozenset[int]]:
+        """The sizes that each dim of each frame had."""
+        return frozenset(
+            frozenset(size for size in sizes if size is not None)
+            for frame in self._frames
+            for tensors in self._sizes_of(frame).values()
+            for sizes in zip_longest(*tensors)
+        )
 
     @cached_property
     def failed_with_symbols(self) -> list[Recompile]:
@@ -130,6 +141,13 @@ class SourceIndex:
             for key, guard in tree.guarded_sizes if tree else ():
                 found.setdefault(key, []).append(GuardedSize(frame, guard))
         return found
+
+    def _sizes_of(self, frame: Frame) -> dict[Source, list[tuple[int, ...]]]:
+        if frame not in self._sizes_in_entries:
+            inputs = (item for compile in frame.entries for item in {item.source: item for item in reversed(compile.inputs)}.values())
+            by_source = grouped(inputs, lambda item: item.source)
+            self._sizes_in_entries[frame] = {place: [item.size for item in items] for place, items in by_source.items()}
+        return self._sizes_in_entries[frame]
 
     def _causes_of(self, frame: Frame) -> dict[Source, list[Cause]]:
         found: dict[Source, list[Cause]] = {}

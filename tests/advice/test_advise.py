@@ -440,6 +440,14 @@ def test_a_dim_in_which_the_compile_that_goes_was_symbolic_is_listed_with_the_ot
     assert (found.dims, found.gone, found.confidence, found.caveats) == ((0, 1), ("0/2",), "high", ())
 
 
+@pytest.mark.parametrize(("elsewhere", "dims"), [((1, 8, 5), (0, 1)), ((1, 5, 6), (0,)), ((1, 8), (0,))])
+def test_so_is_one_that_was_1_and_a_size_which_other_code_had_among_others(elsewhere: tuple[int, ...], dims: tuple[int, ...]) -> None:
+    """The last batch of a request may have any size: the encoder hit its cache for 5, and what follows it was compiled again."""
+    other = static_sizes(*elsewhere, frame=1, source="L['pooled']")
+    found = next(item for item in make.advice(widest(1, 8) + other).suggestions if item.source == "L['x']")
+    assert (found.dims, found.gone) == (dims, ("0/2",))
+
+
 @pytest.mark.parametrize(("numbers", "entries"), [((9, 8), {"L['x']:0", "L['n']"}), ((1, 8), {"L['x']:0"})])
 def test_so_is_an_int_that_had_several_values(numbers: tuple[int, int], entries: set[str]) -> None:
     """The number of nodes that a graph layer computes, which comes with the tensor."""
