@@ -398,7 +398,8 @@ _ALL = (
         "SL508",
         "cuda-graph-output-overwritten",
         _CODE,
-        "clone() outputs that are kept outside of compiled code, or call torch.compiler.cudagraph_mark_step_begin() before each step",
+        "clone() outputs that are kept outside of compiled code, or call torch.compiler.cudagraph_mark_step_begin() once before all calls "
+        "whose outputs are kept together",
         level=Level.ERROR,
     ),
     Rule(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from shapelog.distributed.agreement import ComparedProperty, classes_of, compare_properties, pipeline_stages, stage_words
 from shapelog.distributed.collective_order import Mismatch, OrderChange, mismatches, order_change
 from shapelog.distributed.divergence import CrossSize, Divergence, cross_sizes, divergence
+from shapelog.model.compile import Outcome
 from shapelog.model.rank_summary import CodeName, RankSummary, Step
 from shapelog.reading.payloads.collectives import Parity
 from shapelog.text import seconds
@@ -87,11 +88,12 @@ def compare_ranks(summaries: Sequence[RankSummary], unread: Sequence[int] = (), 
     stages = pipeline_stages(classes)
     present = {rank.number for rank in ranks} | set(unread)
     is_whole = max(present) < _MAX_RANK and not is_text
+    has_order = not is_text or any(step.outcome == Outcome.COMPILED.value for step, _ in steps)  # more than warnings and errors
     return RankReport(
         ranks=ranks,
         missing=tuple(number for number in range(max(present)) if number not in present) if is_whole else (),
         properties=tuple(compare_properties(ranks, classes, order, stage_words(stages))),
-        divergence=next((found for stage in stages for found in [divergence(stage)] if found), None),
+        divergence=next((found for stage in stages for found in [divergence(stage)] if found), None) if has_order else None,
         sizes=tuple(cross_sizes(classes)),
         mismatches=tuple(mismatches(steps)),
         order=order,

@@ -99,6 +99,10 @@ _OF_ERROR = (
         r"INTERNAL ASSERT FAILED",
         "this is a bug in PyTorch: update it, or report the bug; until then, wrap this code in a function with torch.compiler.disable",
     ),
+    (
+        r"Cannot set version_counter for inference tensor|Inference tensors (?:do not track version counter|cannot be saved for backward)",
+        "call this code under torch.no_grad() in place of torch.inference_mode(), and make the tensors that it takes outside of that mode",
+    ),
     (r"modified by an inplace operation", _CLONE),
     (
         r"input to the backward that was mutated",

@@ -278,6 +278,7 @@ _GUARD_ALONE = re.compile(r"\(SHAPE_ENV\)$|^error while creating a guard\b[^:]*$
 _REJECTS_OWN_CALL = re.compile(r"^(?:\w+: )?Guard failed on the same frame\b")
 # An exception of Python's that the traced line raised, ``a, b = 1``.
 _OBSERVED = re.compile(r"Observed exception: \w+(?:Error|Exception)\b")
+_OBSERVED_UNNAMED, _IN_EAGER_TOO_HINT = "Observed exception", "Dynamo has detected that tracing the code will result in an error"
 IN_EAGER_TOO = "most likely this line raises without torch.compile as well: fix it, or what it is given"
 _OF_BACKEND = frozenset((THE_BACKEND, "code generation", "Inductor", "AOTAutograd"))
 _AOT_EAGER = re.compile(r"backend='aot_eager|Backend compiler `aot_eager")
@@ -317,7 +318,7 @@ def own_remedy(
         or _what_to_do(message, compile.metrics.fail_reason, contradicts_mark)
         or _about_exceptions(compile)
         or (_keep_constant(compile, earlier, line) if earlier is not None else "")
-        or (IN_EAGER_TOO if not contradicts_mark and _OBSERVED.match(message.title) and message.stack else "")
+        or (IN_EAGER_TOO if not contradicts_mark and message.stack and _raises_in_eager_mode(message) else "")
         or ("" if contradicts_mark else _by_stage(compile, message, line))
     )
 
@@ -325,6 +326,12 @@ def own_remedy(
 def is_in_captured_graph(compile: Compile, line: StackFrame | None) -> bool:
     """Whether a line is of the graph of a backward pass that compiled autograd made."""
     return compile.id.autograd is not None and line is not None and line.file.startswith("<eval_with_key>")
+
+
+def _raises_in_eager_mode(message: CompilerMessage) -> bool:
+    """Whether the traced line raised an exception of Python's, or one that is not named and that PyTorch expects without it as well."""
+    is_expected = any(hint.startswith(_IN_EAGER_TOO_HINT) for hint in message.hints)
+    return bool(_OBSERVED.match(message.title)) or (message.title == _OBSERVED_UNNAMED and is_expected)
 
 
 def _left_out(compile: Compile, message: CompilerMessage) -> str:

@@ -57,6 +57,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "indented by a tab": lambda text: "".join(f"\t{line}\n" for line in text.splitlines()),
     "of Windows": lambda text: text.replace("\n", "\r\n"),
     "quoted": lambda text: "".join(f"> {line}\n" for line in text.splitlines()),
+    "with empty cells": lambda text: "".join(f"{line} | |\n" for line in text.splitlines()),
     "with a bar": lambda text: "".join(f"\u2502 {line}\n" for line in text.splitlines()),
 }
 

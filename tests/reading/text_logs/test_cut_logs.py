@@ -162,6 +162,13 @@ def test_lines_under_another_head_go_on_with_the_message_that_they_cannot_begin(
     assert (item.frame.title, item.codes) == ("f", ("SL102",))
 
 
+def test_warnings_alone_do_not_show_that_ranks_differ(tmp_path: Path) -> None:
+    """Nor does one rank's failure: what each compiled before is not in the text."""
+    other = LIMIT.format(rank=1, process=144).replace("[1/8]", "[5/8]").replace("'f'", "'g'")
+    report = report_of(LIMIT.format(rank=0, process=143) + other, tmp_path)
+    assert [item.rule.code for item in report.findings] == ["SL401", "SL401"]
+
+
 def test_ranks_do_not_differ_because_the_warning_of_one_is_cut(tmp_path: Path) -> None:
     text = LIMIT.format(rank=0, process=143) + LAST.format(
         front="[rank0]:", process=143, reason="tensor 'x' size mismatch at index 0. expected 2, actual 3"
@@ -1340,12 +1347,24 @@ def test_a_joined_error_about_a_recompilation_that_is_forbidden_has_its_reasons(
     assert (item.frame.name, item.codes, len(item.compile.reasons)) == ("f", ("SL101",), 2)
 
 
+EXPECTED = "Dynamo has detected that tracing the code will result in an error when running in eager."
+
+
 def test_hints_of_a_joined_error_are_no_part_of_what_it_met(tmp_path: Path) -> None:
     stack = 'from user code: File "/srv/a.py", line 6, in f g(x)'
     text = f"torch._dynamo.exc.Unsupported: Observed exception Hint: run it without compile. {stack}"
     (finding,) = report_of(text, tmp_path).findings
     assert finding.message is not None
     assert (finding.message.title, finding.message.hints) == ("Observed exception", ("run it without compile.",))
+
+
+@pytest.mark.parametrize(
+    ("hint", "is_expected"), [(EXPECTED, True), ("It may be possible to write Dynamo tracing rules for this code.", False)]
+)
+def test_an_exception_that_pytorch_expects_without_it_as_well_is_one_of_the_code(hint: str, is_expected: bool, tmp_path: Path) -> None:
+    stack = 'from user code:\n   File "/srv/a.py", line 6, in f\n    g(x)'
+    (finding,) = report_of(f"torch._dynamo.exc.Unsupported: Observed exception\n  Hint: {hint}\n\n{stack}\n", tmp_path).findings
+    assert finding.remedy.startswith("most likely this line raises without torch.compile as well") is is_expected
 
 
 def of_run(minute: int, number: int, before: int, after: int) -> str:

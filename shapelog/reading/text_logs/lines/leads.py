@@ -110,18 +110,22 @@ def _as_removed(shared: bytes) -> re.Pattern[bytes]:
 
 
 def without_ending(text: str) -> str:
-    """The text without the sign that four of five lines end with: the side of a box, or the quotation mark that closes a field.
+    """The text without the sign that four of five lines end with: the side of a box, empty cells, or the mark that closes a quoted field.
 
-    Lines without a word, such as the upper side of the box, are empty then, and the escapes in such a field are undone. The box of a
-    traceback is left as it is.
+    Other lines without a word, such as the upper side of the box, are empty then, and the escapes in such a field are undone. The box of
+    a traceback is left as it is.
     """
     lines = text.split("\n")
     last = Counter(line.rstrip()[-1] for line in lines if _HAS_WORD.search(line))
     ending, count = max(last.items(), key=lambda item: item[1], default=("", 0))
-    if ending not in _ENDINGS or count < _FEWEST or 5 * count < 4 * last.total() or _BOX.decode() in text:
+    if ending not in _ENDINGS or count < _FEWEST or 5 * count < 4 * last.total():
         return text
-    rest = [line.rstrip().removesuffix(ending).removesuffix(" ") if _HAS_WORD.search(line) else "" for line in lines]
-    return "\n".join(_ESCAPED.sub(r"\1", line) for line in rest) if ending == '"' else "\n".join(rest)
+    if _BOX.decode() in text and any(line.lstrip().startswith(ending) for line in lines if _HAS_WORD.search(line)):
+        return text
+    own = [line if _HAS_WORD.search(line) or line.rstrip().endswith(ending) else "" for line in lines]
+    if ending == '"':
+        return "\n".join(_ESCAPED.sub(r"\1", line.rstrip().removesuffix(ending).removesuffix(" ")) for line in own)
+    return "\n".join(line.rstrip(f" \t{ending}") for line in own)
 
 
 def ranks_in(text: bytes, lead: re.Pattern[bytes]) -> list[int | None]:
