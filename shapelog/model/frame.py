@@ -202,6 +202,11 @@ class Frame:
         recorded = (self.called_from(item.recorded_callers) for item in self._first_compiles)
         return next((found for found in chain(recorded, map(self.caller, self.compiles)) if found), None)
 
+    def last_caller_before(self, compile: Compile) -> StackFrame | None:
+        """The user's line that called this code when it was last compiled before: most likely that of a refused call, too."""
+        earlier = (item for item in reversed(self.compiles) if item.order < compile.order)
+        return next(filter(None, map(self.caller, earlier)), None)
+
     @property
     def has_one_caller(self) -> bool:
         """Whether all calls of which the line is known are made by one."""

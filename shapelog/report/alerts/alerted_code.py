@@ -77,7 +77,8 @@ class AlertedCode(NamedTuple):
         frame, compile = occurrences[0].frame, occurrences[0].compile
         called = frame.caller(compile)
         if called is None and (first.is_library or (frame.has_one_caller if compile.is_refused else not compile.stack.frames)):
-            return first.called_at  # a refused call has no stack, and may be another line's, as one whose stack does not have the line
+            # A refused call has no stack, and may be another line's, as one whose stack does not have the line.
+            return (frame.last_caller_before(compile) if compile.is_refused else None) or first.called_at
         return called
 
 

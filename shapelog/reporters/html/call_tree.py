@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from operator import eq
 
 from shapelog.model.compile import Compile, resumed_by
@@ -107,9 +107,9 @@ def _paths(frames: Sequence[Frame], codes: dict[_Call, str]) -> Iterator[tuple[F
     functions: dict[tuple[str, str], dict[_Path, None]] = {}
     for frame in frames:
         found = [_callers(compile, frame, codes) for compile in frame.compiles]
-        # A call that was refused at the limit is recorded without a stack.
-        first = next(filter(None, found), ())
-        callers[frame] = [path or first for path in found]
+        # A call that was refused at the limit is recorded without a stack: most likely, it is where the last one was.
+        known_first = next(filter(None, found), ())
+        callers[frame] = list(accumulate(found, lambda last, path: path or last, initial=known_first))[1:]
         if not resumed_by(frame.name):
             functions.setdefault((frame.file, frame.name), {}).update(dict.fromkeys((*path, _key(frame)) for path in callers[frame]))
     for frame in frames:

@@ -3,9 +3,10 @@
 from rich.text import Text
 
 from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
+from shapelog.report.alerts.groups import alert_groups
 from shapelog.report.results import Column
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.diagnostic import diagnostic
+from shapelog.reporters.terminal.diagnostic import also, diagnostic
 from shapelog.reporters.terminal.next_steps import SCREEN, next_steps_list, start_here, where_listed
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import one_line, plural, shorten
@@ -50,10 +51,12 @@ def _mark(item: BudgetUse) -> Text:
 def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], checked: CheckResult) -> None:
     if items:
         page.heading(title, "worst first")
-    for number, item in enumerate(page.listed(items, "finding", 0)):
+    of_alert = {item.alert: item for item in items}
+    for number, (alert, *others) in enumerate(page.listed(alert_groups(of_alert), "finding", 0)):
         if number:
             page.blank()
-        diagnostic(page, item.alert, item.level, _notes(item, checked))
+        item = of_alert[alert]
+        diagnostic(page, alert, item.level, (*also(page, alert, others), *_notes(item, checked)))
 
 
 def _notes(item: CheckedAlert, checked: CheckResult) -> list[str]:
