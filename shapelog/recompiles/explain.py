@@ -1,6 +1,6 @@
 """Trace → every recompile explained: facts → differences → causes → nearest entry → verdict. The way in to this folder."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.reuse.changed_state import changed_state
 from shapelog.recompiles.reuse.graph_reuse import GraphReuse
 from shapelog.recompiles.reuse.obstacles import marks_act
+from shapelog.recompiles.reuse.refused_calls import complete_refused
 from shapelog.recompiles.similar_graphs import Group, groups_of
 from shapelog.recompiles.verdict import CHANGES_STATE, blocking_rule, stays_static, verdict_of, verdict_of_outcome, verdict_without_graphs
 from shapelog.rules import UNEXPLAINED, Verdict
@@ -402,7 +403,9 @@ def _explain_compile(
             unexplained_because=_what_is_missing(compile, has_reasons) if differences else "",
         )
     verdict, served_by = verdict_of(frame, compile, best, differences, reuse)
-    best = next((item for item in differences if item.entry is served_by and is_what_marks_are_for(item, best)), best)
+    marked = [item for item in differences if (_may_be_reused(item, differences) if compile.is_refused else item.entry is served_by)]
+    served = nearest(marked, compile)
+    best = served if served and is_what_marks_are_for(served, best) else best
     code, why = blocking_rule(frame, best, compile, reuse) if verdict in (Verdict.JUSTIFIED, Verdict.CODE) else ("", "")
     if compile.is_refused and (line := reuse.pinned_ints.pinning_line(frame, best)):
         code, why = "SL201", f"marking does not help: {line}"
@@ -421,6 +424,12 @@ def _explain_compile(
         why_not_markable=why,
         blocking_rule=code,
     )
+
+
+def _may_be_reused(item: EntryDifference, differences: Sequence[EntryDifference]) -> bool:
+    """Whether marks act on all that separates a refused call from an entry, as far as its reasons have it."""
+    known = complete_refused(item, differences)
+    return known is not None and marks_act(known)
 
 
 def _what_is_missing(compile: Compile, has_reasons: bool) -> str:

@@ -1022,3 +1022,16 @@ def test_the_facts_of_a_compile_are_not_looked_up_for_each_source_that_another_o
         analyze(make.load(DIMENSIONS[f"compiles of one frame for another {name} each"](number)))
         found.append(looked_up - before)
     assert found[1] < 2.3 * found[0]
+
+
+def test_a_refused_call_is_compared_with_the_entry_that_marks_would_let_it_use() -> None:
+    """The cache has one position in 0/1, which no mark removes, and another number of rows in 0/0, which one does."""
+    made = make.trace()
+    for number, (rows, length) in enumerate(((3, 6), (5, 1))):
+        guards = guard_tree(tensor_match(size=(rows, length)))
+        made += make.compile(f"0/{number}", make.tensor(rows, length), guards=guards)
+    first = "0/1: tensor 'x' size mismatch at index 1. expected 1, actual 6"
+    made += make.refused("0/2", first, "0/0: tensor 'x' size mismatch at index 0. expected 3, actual 5")
+    item = make.last_recompile(made)
+    assert item.nearest is not None
+    assert (item.nearest.label, item.codes) == ("0/0", ("SL101",))

@@ -53,4 +53,4 @@ def _key(alert: Alert) -> tuple[object, ...]:
     if kind is not None:
         return kind, *words_of(kind, alert)
     compiles = frozenset(item.compile for item in alert.occurrences)
-    return alert.level, alert.code, compiles, alert.remedy.text, alert.rest
+    return alert.level, alert.code, compiles, alert.remedy.text, alert.rest, "" if alert.why else alert.sentence

@@ -38,6 +38,16 @@ def test_what_marks_remove_is_with_what_needs_these_marks_among_others() -> None
     assert len({alert.remedy.text for alert in group}) > 1
 
 
+def test_a_refused_call_is_where_the_code_was_called_last() -> None:
+    """It has no stack: of a library that a validation and then a generation call, it is most likely of the second."""
+    made = make.trace()
+    for number, call in enumerate((20, 21)):
+        made += make.compile(f"0/{number}", make.tensor(10 + number, 8), file="/lib/site-packages/net/model.py", call=call)
+    made += make.refused("0/2", "0/1: tensor 'x' size mismatch at index 0. expected 11, actual 12")
+    limit = next(alert for alert in make.alerts_of(made).alerts if alert.rule.code == "SL401")
+    assert str(limit.source_line) == f"{make.MAIN}:21"
+
+
 def test_what_has_a_remedy_of_its_own_is_not() -> None:
     """A dtype that changed is avoided by another change than the mark on the size."""
     made = make.trace(make.static_sizes(10, 12))

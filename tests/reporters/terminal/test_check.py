@@ -6,7 +6,7 @@ import make
 import pytest
 from make import alerts_of, small_trace, tensor
 from make import compile as compiled
-from payload_text import size_mismatch
+from payload_text import guard_tree, size_mismatch, tensor_match
 from recorded import RECORDED, report_of
 
 from shapelog.check.baseline import as_bytes, parse
@@ -67,6 +67,17 @@ def test_each_alert_has_its_place_its_sentence_and_its_cure() -> None:
     assert lines[at + 1 : at + 4] == ["--> demo/demo.py:29", "| self.step += 1", "| ^^^^^^^^^"]
     assert lines[at + 4].startswith("= compilations 1/1, 1/2, 1/3, 1/4, 1/5, 1/6, 1/7, called at demo.py:57 and 1 other line  ")
     assert lines[at + 5] == "= help: mark the int self.step as dynamic: add L['self'].step to TORCH_COMPILE_DYNAMIC_SOURCES"
+
+
+def test_what_the_same_marks_remove_is_one_finding() -> None:
+    """As in a report: x changes in both recompilations, y in the second one as well."""
+    made = make.trace()
+    for number, (length, other) in enumerate(((10, 5), (12, 5), (14, 7))):
+        guards = guard_tree(tensor_match(size=(length, 8)), tensor_match("L['y']", (other, 8)))
+        made += compiled(f"0/{number}", tensor(length, 8), tensor(other, 8, source="L['y']"), guards=guards)
+    text = shown(check(alerts_of(made), Policy()))
+    assert text.count("error[SL101]") == 1
+    assert "   = also in 0/2: dim 0 of y changed from 5 to 7 (SL101)\n" in text
 
 
 def test_a_limit_cuts_the_list_with_a_note() -> None:
