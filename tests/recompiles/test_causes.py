@@ -3807,6 +3807,19 @@ def test_a_stride_that_is_compared_with_an_int_is_a_branch_on_that_int(other: st
     assert [cause.codes[0] for cause in recompile.causes if cause.prop.kind is Kind.SHAPE_GUARD] == [code]
 
 
+@pytest.mark.parametrize(("position", "code"), [(9, "SL105"), (11, "SL204")])
+def test_an_int_that_is_the_length_of_the_tensor_is_a_size_of_it(position: int, code: str) -> None:
+    """A cache that is cropped to the position which is passed with it."""
+    cache = "L['cache']"
+    shape = f"{cache}.stride()[0] == 8*L['position']  # k = cache.view(-1)  # app/model.py:6 in f"
+    guards = guard_tree(tensor_match(cache, (2, None, 8), stride=(None, 8, 1)), shapes=(shape,))
+    symbols = (("s0", "7", f"{cache}.size()[1]"), ("s0", "7", "L['position']"))
+    now = guard_tree(tensor_match(cache, (2, 9, 8), stride=(96, 8, 1)), equals_match("L['position']", position))
+    made = trace(compiled("0/0", tensor(2, 7, 8, source=cache), guards=guards, symbols=symbols))
+    recompile = last_recompile(made + compiled("0/1", tensor(2, 9, 8, source=cache, stride=(96, 8, 1)), guards=now))
+    assert [cause.codes[0] for cause in recompile.causes if cause.prop.kind is Kind.SHAPE_GUARD] == [code]
+
+
 def test_a_very_long_guard_is_short_in_the_sentence_and_whole_in_what_the_entry_requires() -> None:
     long = " + ".join(["(L['x'].size()[0] % 4)"] * 12) + " == 24"
     guards = guard_tree(tensor_match(size=(None, 8)), shapes=(f"{long}  # if x.size(0) % 4 == 2:  # app/model.py:8 in f",))

@@ -175,9 +175,13 @@ def _square_nested_tensor(guard: _Guard) -> Classification | None:
 
 
 def _strides(guard: _Guard) -> Classification | None:
-    """Strides that do not follow from the sizes of a tensor. Where a guard compares one with an int, the code branches on that int."""
+    """Strides that do not follow from the sizes of a tensor. Where a guard compares one with another int, the code branches on that int."""
     part = guard.source.tensor_part
-    if part is None or ".stride()[" not in guard.expression or any(Source(name).tensor_part is None for name in guard.names):
+    if part is None or ".stride()[" not in guard.expression:
+        return None
+    ints = [name for name in guard.names if Source(name).tensor_part is None]
+    are_sizes = (_is_size_of(part.tensor, name, known) for name in ints for known in (guard.entry, guard.call))
+    if ints and (guard.shape.parsed.is_inequality or not all(are_sizes)):
         return None
     is_slice = same_order(guard.call.described(part.tensor), guard.entry, guard.call)
     seen = f" (now {display_text(guard.actual)})" if guard.actual else ""
@@ -190,10 +194,17 @@ def _strides(guard: _Guard) -> Classification | None:
         sentence = f"{was} ({shown_guard(guard.expression)}) and no longer is one{seen}"
         return Classification(("SL105",), sentence, is_slice)
     follow = "follow from its sizes, and did not before" if guard.shape.parsed.is_inequality else "no longer follow from its sizes"
-    tied = f"the strides of {part.tensor.display_name} {follow} ({shown_guard(guard.expression)}){seen}"
+    now = f"; now {display_text(guard.actual)}" if guard.actual else ""
+    tied = f"the strides of {part.tensor.display_name} {follow} ({shown_guard(guard.expression)}{now})"
     tensor = guard.call.input(guard.call.described(part.tensor))
     remedy = COPY_OF_ROW if is_slice and tensor is not None and 1 in tensor.size else ""
     return Classification(("SL105",), f"{tied}: {SLICE if is_slice else LAYOUT}", is_slice, remedy=remedy)
+
+
+def _is_size_of(tensor: Source, name: str, known: CompileFacts) -> bool:
+    """Whether an int is that of a size of a tensor, such as the length of a cache that is passed with it: one symbol is for both."""
+    found = known.input(known.described(tensor))
+    return found is not None and name in known.numbers and known.numbers[name] in found.size
 
 
 def _equal_unbacked(guard: _Guard) -> Classification | None:
