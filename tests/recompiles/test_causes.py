@@ -1018,13 +1018,15 @@ def test_a_float_of_an_optimizer_is_set_by_a_scheduler(source: str, remedy: str)
     assert only(two(first, second)).own_remedy == remedy
 
 
-@pytest.mark.parametrize("foreach", [True, False, None])
-def test_a_tensor_as_rate_needs_a_capturable_optimizer_with_foreach(foreach: bool | None) -> None:
-    """Without that, torch 2.13 raises an error."""
+@pytest.mark.parametrize(("foreach", "has_capturable"), [(True, True), (True, False), (False, True), (None, True)])
+def test_a_tensor_as_rate_needs_a_capturable_optimizer_with_foreach(foreach: bool | None, has_capturable: bool) -> None:
+    """Without that, torch 2.13 raises an error. SGD and Adagrad have no such argument, and need none."""
     group = "L['self'].param_groups[0]"
-    of_group = guard_manager(f"{group}['foreach']", f"EQUALS_MATCH: {group}['foreach'] == {foreach}", type="bool")
-    first, second = (guard_tree(tensor_match(), equals_match(f"{group}['lr']", value, "float"), of_group) for value in (0.1, 0.2))
-    assert only(two(first, second)).own_remedy.endswith("capturable=True, which foreach=True needs for that") is (foreach is True)
+    flags = {"foreach": foreach} | ({"capturable": False} if has_capturable else {})
+    of_group = [equals_match(f"{group}['{name}']", value, "bool") for name, value in flags.items()]
+    first, second = (guard_tree(tensor_match(), equals_match(f"{group}['lr']", value, "float"), *of_group) for value in (0.1, 0.2))
+    is_needed = foreach is True and has_capturable
+    assert only(two(first, second)).own_remedy.endswith("capturable=True, which foreach=True needs for that") is is_needed
 
 
 @pytest.mark.parametrize(
@@ -1918,6 +1920,17 @@ def test_a_tensor_that_is_no_view_any_more_is_named() -> None:
     assert cause.own_remedy == "pass a copy of x, made with clone(), in the calls in which it is a view"
 
 
+def test_all_tensors_that_are_no_view_any_more_have_to_be_copied() -> None:
+    """PyTorch names the first one alone."""
+    shapes = [f"2 <= L['{name}']._base.size()[0]  {RETURN_LINE}" for name in ("x", "y")]
+    dynamic = tensor_match(size=(None, 8)), tensor_match("L['y']", size=(None, 8))
+    views, others = ([tensor(10, 8, is_view=is_view, source=f"L['{name}']") for name in ("x", "y")] for is_view in (True, False))
+    made = trace(compiled("0/0", *views, guards=guard_tree(*dynamic, shapes=shapes)))
+    made += compiled("0/1", *others, guards=guard_tree(*dynamic), reasons=("0/0: 'NoneType' object has no attribute 'size'",))
+    remedies = {cause.own_remedy for cause in last_recompile(made).causes}
+    assert "pass copies of x and y, made with clone(), in the calls in which these are views" in remedies
+
+
 def test_two_storage_offsets_that_were_equal_at_first_cannot_be_marked() -> None:
     """Two slices ``a[n:]`` and ``b[m:]`` with symbolic sizes, first called with n == m."""
     guard = (
@@ -2057,7 +2070,8 @@ def dict_of(*keys: str, length: int) -> str:
 
 
 def test_other_keys_of_a_dict_of_the_same_length_are_seen_where_all_have_guards() -> None:
-    assert only(two(dict_of("a", "b", length=2), dict_of("b", "c", length=2))).sentence == "d no longer contains 'a'"
+    cause = only(two(dict_of("a", "b", length=2), dict_of("b", "c", length=2)))
+    assert cause.sentence == "the dict d has other keys (new: 'c'; gone: 'a')"
     some = last_recompile(two(dict_of("a", length=2), dict_of("c", length=2)))
     assert not some.causes  # both may have both keys
 
@@ -2206,6 +2220,46 @@ def test_the_user_passes_nothing_to_the_graph_of_a_backward_pass(
     cause = only(trace(first, again))
     assert (cause.codes, cause.verdict) == ((code,), Verdict.CODE)
     assert cause.own_remedy.startswith("pass the same types and dtypes to every forward pass") is is_captured
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words", "remedy"),
+    [
+        (4, 11, ": 11 in place of 4, which its class has", "set all attributes in __init__, and mark the int o.k as dynamic"),
+        ("sum", "max", ": 'max' in place of 'sum', which its class has", "set all attributes in __init__, and accept one graph"),
+        (4, 4, "", ""),
+    ],
+)
+def test_an_attribute_of_its_own_hides_one_of_the_class(before: object, after: object, words: str, remedy: str) -> None:
+    kind = type(before).__name__
+    lacks = guard_manager("L['o']", "NO_HASATTR: not hasattr(L['o'], 'k')")
+    first = guard_tree(tensor_match(), lacks, equals_match("dict(type(L['o']).__dict__)['k']", before, kind))
+    cause = only(two(first, guard_tree(tensor_match(), equals_match("L['o'].k", after, kind)), "not hasattr(o, 'k')"))
+    assert (cause.codes, cause.sentence) == (("SL320",), f"o now has the attribute k{words}")
+    assert cause.own_remedy.partition(":")[0].startswith(remedy)
+    assert bool(cause.own_remedy) == bool(remedy)
+
+
+@pytest.mark.parametrize("is_dynamic", [True, False])
+def test_a_float_in_place_of_an_int_needs_another_graph_for_each_value_unless_it_is_dynamic(is_dynamic: bool) -> None:
+    first = guard_tree(tensor_match(), equals_match("L['s']", 3))
+    second = guard_tree(tensor_match(), guard_manager("L['s']", "TYPE_MATCH: ___check_type_id(L['s'], 8)", type="float"))
+    fixed = guard_tree(tensor_match(), equals_match("L['s']", 2.5, "float"))
+    made = trace(compiled("0/0", tensor(10, 8), guards=first))
+    symbols = (("zf0", 2.5, "L['s']"),) if is_dynamic else ()
+    made += compiled("0/1", tensor(10, 8), guards=second if is_dynamic else fixed, symbols=symbols, reasons=("0/0: s == 3",))
+    cause = only(made)
+    assert cause.own_remedy.endswith("or accept one more graph: PyTorch made this float dynamic when it changed") is is_dynamic
+
+
+def test_the_state_of_an_optimizer_that_was_cleared_is_kept() -> None:
+    owner = guard_manager("L['opt']", type="torch.optim.rmsprop.RMSprop")
+    full, empty = (guard_manager("L['opt'].state", f"DICT_LENGTH: len(L['opt'].state) == {n}", type="dict") for n in (4, 2))
+    assert only(two(guard_tree(tensor_match(), owner, full), guard_tree(tensor_match(), owner, empty))).own_remedy.startswith(
+        "keep the state"
+    )
+    other = guard_manager("L['opt']", type="app.Holder")
+    assert not only(two(guard_tree(tensor_match(), other, full), guard_tree(tensor_match(), other, empty))).own_remedy
 
 
 def test_an_attribute_that_came() -> None:

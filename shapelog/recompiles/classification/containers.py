@@ -13,6 +13,7 @@ from shapelog.recompiles.classification.result import (
     code_of,
     compute_with_other_numbers,
     have_other_graphs,
+    is_in_state,
     line_of,
     made_outside,
     short_type,
@@ -83,6 +84,7 @@ _OTHER_PARAMETERS = "use one optimizer with the same parameters, or call torch._
 # What ``torch.optim.Optimizer.state`` holds for a parameter.
 _STATE = re.compile(r"\.state\[key \d+\]$")
 _FIRST_STEP = "take one step before the first compiled call, or accept the extra graph: an optimizer makes its state in its first step"
+_KEPT_STATE = "keep the state after the first compiled step: to start anew, set its tensors to zero with zero_() rather than clear it"
 _GROUPS, _SAME_GROUPS = ".param_groups", "add all groups of parameters to the optimizer before its first compiled step"
 _DEFAULTS, _SAME_DEFAULTS = ".__defaults__", "set the defaults of the function once, before the first call"
 _ADDED_PARAMETERS = "add its parameters before the first compiled call"
@@ -138,7 +140,7 @@ def _of_dict(item: Violation, sentence: str, entry: CompileFacts, call: CompileF
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_CASE)
     if not remedy and item.source.endswith(_OF_PARTIAL) and have_other_graphs(entry, call):
         return Classification(("SL314",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_SET)
-    if not remedy and item.source == _KEYWORD_ARGUMENTS and _passes_on(item):  # made anew for each call
+    if not remedy and item.source == _KEYWORD_ARGUMENTS and (is_of_key or _passes_on(item)):  # made anew for each call
         return Classification(("SL314",), sentence, remedy=_SAME_ARGUMENTS)
     adds_keys = _changes_it_itself(item, entry, call) or _is_used_as_dict(code_of(item), item.source.display_name)
     return Classification(("SL314",), sentence, remedy=remedy or (_OWN_KEYS if adds_keys else ""))
@@ -175,6 +177,8 @@ def has(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> 
         named = _named_keys(counted, entry, call)
         number = f"the dict {name} {_counted(counted, 'key')}{named}"
         sentence = number if named else f"{sentence}, and has {after} keys in place of {before}"
+    elif before is not None and (named := _named_keys(item._replace(expected=before, actual=before), entry, call)):
+        sentence = f"the dict {name} has other keys{named}"
     return _of_dict(item, sentence, entry, call)
 
 
@@ -200,8 +204,9 @@ def length(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
         return Classification(("SL314",), sentence, remedy=_ADDED_PARAMETERS)
     if _is_dict(item, name, entry):
         is_new_state = str(item.expected) == "0" and _STATE.search(name)
+        is_kept_state = is_in_state(item.source, entry) and str(item.expected) != "0"
         sentence = f"the dict {name} {_counted(item, 'key')}{_named_keys(item, entry, call)}"
-        return _of_dict(item, sentence, entry, call, _FIRST_STEP if is_new_state else "")
+        return _of_dict(item, sentence, entry, call, _FIRST_STEP if is_new_state else _KEPT_STATE if is_kept_state else "")
     return _of_list(item, name, entry, call)
 
 

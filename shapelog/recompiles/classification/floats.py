@@ -22,7 +22,8 @@ LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
 _RATE_IN_TORCH, _OPTIMIZERS = re.compile(r"^L(?:\['kwargs'\])?\['lr'\]$"), "/torch/optim/"
 # A float that is dynamic, as its graph takes it out of a tensor.
 _TAKEN_OUT = re.compile(r'^(\w+): "Sym\([^"]*\)" = (\w+)\.item\(\)')
-_ANY_NUMBER = "wrap the number in a tensor, torch.tensor(value): another value needs another graph, also where the type is the same"
+_AS_TENSOR = "wrap the number in a tensor, torch.tensor(value)"
+_EACH_NUMBER = f"{_AS_TENSOR}: another value needs another graph, also where the type is the same"
 _ONE_MORE_GRAPH = "accept one more graph: PyTorch made this float dynamic when it changed"
 _ONE_MORE_NUMBER = f"{_ONE_MORE_GRAPH}, and the operator that receives it does not accept a tensor"
 FLOAT_SAME_ARM = f"replace the branch on this float by torch.where on a tensor, or {_ONE_MORE_GRAPH}"
@@ -114,7 +115,8 @@ def other_kind_of_number(item: Violation, sentence: str, entry: CompileFacts, ca
         is_of_library = is_library(_file_of(place.file if place else "", call))
         sentence += f"; the code branches on it ({shown_guard(branch.expression)})"
         return Classification(("SL310",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_OF_LIBRARY if is_of_library else FLOAT_BRANCH)
-    return Classification(("SL310",), sentence, remedy=_ANY_NUMBER)
+    is_dynamic = item.source.canonical in call.symbolic_floats
+    return Classification(("SL310",), sentence, remedy=f"{_AS_TENSOR}, or {_ONE_MORE_GRAPH}" if is_dynamic else _EACH_NUMBER)
 
 
 def lines_with(source: Source, pin: Specialization | None, known: CompileFacts) -> list[StackFrame]:
@@ -160,15 +162,16 @@ def _goes_as_number(source: Source, call: CompileFacts) -> bool:
 def _remedy_of_group(source: Source, known: CompileFacts) -> str:
     """What to do about a float in the parameter group of an optimizer, where a scheduler may replace a tensor by the next float.
 
-    The functions of an optimizer of PyTorch get the rate from there as an argument. With ``foreach=True``, it takes a tensor only where it
-    is capturable.
+    The functions of an optimizer of PyTorch get the rate from there as an argument. With ``foreach=True``, those that can be capturable
+    take a tensor only where they are; SGD and Adagrad cannot, and take one in any case.
 
     ``OneCycleLR`` and ``CyclicLR`` (torch/optim/lr_scheduler.py) set floats as momentum; a rate that is a tensor stays one. "" for others.
     """
     of_group = LEARNING_RATE.search(source)
     is_rate = of_group or (_OPTIMIZERS in known.code_file.replace("\\", "/") and _RATE_IN_TORCH.search(source))
     group = source.removesuffix("['lr']")
-    if of_group and str(known.guarded((Source(f"{group}['foreach']"), VALUE))) == "True":
+    foreach, capturable = (known.guarded((Source(f"{group}['{name}']"), VALUE)) for name in ("foreach", "capturable"))
+    if of_group and str(foreach) == "True" and capturable is not None:
         return f"{_TENSOR_RATE}, and capturable=True, which foreach=True needs for that"
     return _TENSOR_RATE if is_rate else _FIXED_MOMENTUM if _CYCLED.search(source) else ""
 

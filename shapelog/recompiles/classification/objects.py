@@ -3,7 +3,7 @@
 import re
 
 from shapelog.reading.payloads.guards.expressions import integer
-from shapelog.reading.payloads.properties import TENSOR, Kind
+from shapelog.reading.payloads.properties import TENSOR, VALUE, Kind
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.classification.functions import EACH_FUNCTION, for_functions, other_function
 from shapelog.recompiles.classification.library_calls import is_passed_by_library
@@ -14,6 +14,7 @@ from shapelog.recompiles.classification.result import (
     code_of,
     compute_with_other_numbers,
     computes_something_else,
+    is_in_state,
     short_type,
     takes_another_way,
 )
@@ -29,6 +30,8 @@ from shapelog.text import with_article
 # The last two are of NumPy: ``numpy.amin``, ``numpy.add``.
 _LIBRARY_FUNCTIONS = frozenset(("function", "builtin_function_or_method", "_ArrayFunctionDispatcher", "ufunc"))
 _COMPILE_FIRST = "replace the function by its compiled version before the first call, or accept one more graph"
+_INT_AS_WELL = "set all attributes in __init__, and mark the int {} as dynamic: its value changed as well"
+_VALUE_AS_WELL = "set all attributes in __init__, and accept one graph for each value of {}: its value changed as well"
 _SAME_TENSORS = "set this attribute on every tensor that is passed, or on none"
 _EACH_FLAG = "accept one graph for each case: the code behaves differently depending on this attribute"
 _SET_ITSELF = "accept one more graph: the compiled code itself set the attribute, in an earlier call"
@@ -53,6 +56,7 @@ _OPERATORS = frozenset({"OpOverload", "OpOverloadPacket"})
 _REGISTER_ONCE = "register the operator once, before the first compiled call: each registration makes a new object"
 _CLASS_IN_LIBRARY = "accept one graph for each class that this library code is called with"
 _SAME_TENSOR = "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard"
+_SAME_STATE = "copy_() new values into the same tensors of the state: the optimizer makes its step depend on which tensors they are"
 # Dynamo marks the parameters and the state of an optimizer (``torch/_dynamo/variables/optimizer.py``).
 _IN_OPTIMIZER, _ONE_OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]"), "create the optimizer once: another one has other tensors"
 _OTHER_CONTENT = "accept one graph for each object: the code computes with numbers that differ between them"
@@ -87,6 +91,12 @@ def has_attribute(item: Violation, name: str, entry: CompileFacts, call: Compile
     is_asked = _branches_on_attribute(item) and (call.compile.graph is None or computes_something_else(item, entry, call))
     if is_asked or (_is_flag(item) and takes_another_way(item, entry, call)):
         return Classification(("SL320",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_FLAG)
+    of_class = entry.guarded((Source(f"dict(type({item.source}).__dict__)['{item.prop.name}']"), VALUE))
+    own = call.guarded((Source(f"{item.source}.{item.prop.name}"), VALUE))
+    if of_class is not None and own is not None and of_class != own:
+        attribute = f"{name}.{item.prop.name}"
+        remedy = (_INT_AS_WELL if integer(str(own)) is not None else _VALUE_AS_WELL).format(attribute)
+        return Classification(("SL320",), f"{sentence}: {own} in place of {of_class}, which its class has", remedy=remedy)
     is_tensor = any((item.source, TENSOR) in known.facts for known in (entry, call))
     return Classification(("SL320",), sentence, remedy=_SAME_TENSORS if is_tensor else "")
 
@@ -168,7 +178,8 @@ def _object(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
     elif call.is_of_captured_graph:
         remedy = _OF_FORWARD
     elif expected == "torch.Tensor":
-        remedy = _ONE_OPTIMIZER if _IN_OPTIMIZER.search(call.code_file) else _SAME_TENSOR
+        of_any = _SAME_STATE if is_in_state(item.source, entry) else _SAME_TENSOR
+        remedy = _ONE_OPTIMIZER if _IN_OPTIMIZER.search(call.code_file) else of_any
     elif _asks_for_id(item, name):
         remedy = _WITHOUT_ID.format("object")
     elif remedy == _UNKNOWN_OBJECT and _may_be_a_constant(item):

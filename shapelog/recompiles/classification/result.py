@@ -148,3 +148,9 @@ def shown_guard(expression: str) -> str:
     if long and names and "(" in long["left"]:
         shown = f"an expression of {enumerated(names)} {long['compared']}"
     return cut(shown, _LONGEST_GUARD)
+
+
+def is_in_state(source: Source, entry: CompileFacts) -> bool:
+    """Whether something is the ``state`` of an optimizer of PyTorch's, or in it."""
+    owner, has_state, _ = source.partition(".state")
+    return bool(has_state) and entry.types.get(Source(owner), "").startswith("torch.optim.")

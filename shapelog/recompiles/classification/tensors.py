@@ -33,6 +33,7 @@ _NO_VIEW_IN_BACKWARD = (
 )
 COPY_OF_VIEW = "clone() the view before the call, or accept one graph for each kind of view"
 _NO_VIEW = "pass a copy of {}, made with clone(), in the calls in which it is a view"
+_NO_VIEWS = "pass copies of {}, made with clone(), in the calls in which these are views"
 _SAME_METADATA = "use the same metadata in every call, or accept one graph for each"
 INNER, _SAME_INNER = ".__tensor_flatten__()[0]", "give it the same tensors in every call, or accept one graph for each set"
 _OVERLAPPING = re.compile(r"check_overlapping\(overlapping=\[(?P<together>.+)\], non_overlapping=\[(?P<apart>.*)\]\)")
@@ -101,12 +102,16 @@ def view(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
         return Classification(
             ("SL105",), f"{tensor} is a view of a tensor with fewer dims than when this was compiled", remedy=COPY_OF_VIEW
         )
+    views = (known.source for known in entry.compile.inputs if known.is_view)
+    others = [source.display_name for source in views if source != item.source and (now := call.input(source)) and not now.is_view]
     sentence = f"{tensor} was a view of another tensor when this was compiled, and no longer is one"
     if call.is_in_backward:
         return Classification(("SL303",), sentence, remedy=_NO_VIEW_IN_BACKWARD)
     line = calling_line(entry.compile.recorded_callers)
     where = f", as at {file_name(line.file)}:{line.line}" if line else ""
-    return Classification(("SL303",), sentence, remedy=_NO_VIEW.format(tensor) + where)
+    all_views = [tensor, *dict.fromkeys(others)]
+    remedy = _NO_VIEWS.format(enumerated(all_views)) if all_views[1:] else _NO_VIEW.format(tensor)
+    return Classification(("SL303",), sentence, remedy=remedy + where)
 
 
 def metadata(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
