@@ -32,7 +32,7 @@ from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks
 from shapelog.text import enumerated, names_of
 
 # The most entries of the list that a sentence has in full, as characters, the most lines of code, and the most inputs.
-_ENTRIES, _LINES, _NAMED = 80, 6, 3
+_ENTRIES, _LINES, _NAMED = 120, 6, 3
 # The entries that are asked whether they take a tensor.
 _MOST_ENTRIES = 8
 _SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _OTHER_TYPE, _FLOAT, _LENGTH, _NONE = "SL101", "SL104", "SL202", "SL310", "SL312", "SL313", "SL322"
@@ -509,6 +509,7 @@ def _elsewhere(suggestions: Sequence[Suggestion]) -> str:
     """Which of these inputs are those of other functions: `` in embed``, `` (2 of them in embed and head)``."""
     others = [item.function for item in suggestions if item.function]
     named = names_of(list(dict.fromkeys(others)))
+    named += " functions" if named.endswith(" more") else ""
     if len(others) == len(suggestions):
         return f" in {named}"
     return f" ({len(others)} of them in {named})" if others else ""

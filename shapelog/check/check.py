@@ -317,7 +317,7 @@ def _over(found: Alerts, item: BudgetUse) -> CheckedAlert:
         level=Level.ERROR,
         code=code,
         axes=(name,),
-        title=code.title,
+        titles=(code.title,),
         sentence=f"budget exceeded: {item.sentence}{most}",
         facts=(),
         remedy=Remedy(_OVER_BUDGET, _OVER_BUDGET.remedy),

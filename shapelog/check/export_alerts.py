@@ -60,7 +60,7 @@ def _alert(found: Alerts, item: Finding, code: Code) -> Alert:
         level=item.rule.level,
         code=code,
         axes=(line,),
-        title=code.title,
+        titles=(code.title,),
         sentence=item.sentence,
         facts=(),
         remedy=Remedy(item.rule, item.remedy),

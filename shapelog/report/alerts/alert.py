@@ -17,7 +17,7 @@ from shapelog.report.report import Report
 from shapelog.report.repository_paths import Repository, SourceLine
 from shapelog.report.weighted import WeightedCompile, weighted_compiles
 from shapelog.rules import AlertKind, Level, Remedy, Rule
-from shapelog.text import file_name, how_often, some
+from shapelog.text import file_name, how_often, names_of, some
 
 # The compiles that a sentence names, and the calls that are asked for the lines that make them.
 _LABELS, _MOST_CALLS = 4, 32
@@ -74,8 +74,8 @@ class Alert:
     recompiled; "" where the rule is about something else.
 
     ``axes`` are the properties that changed together, each time the same; () where the rule is about none; ``subjects`` are these as a
-    title names them. ``codes`` are all codes of its causes. ``title`` is the name of the code, with the classes for which it was compiled
-    these times, ``sentence`` what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the
+    title names them. ``codes`` are all codes of its causes. ``titles`` are the names of the code, one for each class for which it was
+    compiled these times, ``sentence`` what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the
     user's line, None where no file is known; ``snippet`` is that line as code, ``marked`` the part of it that the alert is about.
     ``fingerprint`` is made of the file, the name of the code, the rule and the property, never of a line or a compile id. ``messages``
     are what PyTorch wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it, ``rest`` is what to
@@ -87,7 +87,7 @@ class Alert:
     level: Level
     code: Code
     axes: tuple[str, ...]
-    title: str
+    titles: tuple[str, ...]
     sentence: str
     facts: tuple[str, ...]
     remedy: Remedy
@@ -104,6 +104,11 @@ class Alert:
     subjects: tuple[str, ...] = ()
     why: str = ""
     cell: str = ""
+
+    @property
+    def title(self) -> str:
+        """The names in words."""
+        return names_of(self.titles)
 
     @property
     def call(self) -> RelatedLine | None:

@@ -36,9 +36,9 @@ def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert
         is_own = bool(place and not is_library(place.file))
         stopped = stack[-1] if is_own and stack and is_library(stack[-1].file) else None if is_own else line
         limits = [item for item in members if item.rule.section is Section.LIMITS]
-        title = names_of(alerted.titles(alerted.compiles if first.rule.section is Section.LIMITS else occurrences))
+        titles = alerted.titles(alerted.compiles if first.rule.section is Section.LIMITS else occurrences)
         source_line = alerted.found.repository.source_line(place.file, place.line) if place and is_own else None
-        lines = alerted.lines(title, occurrences, source_line, (line.code if line else first.code) if is_own else "")
+        lines = alerted.lines(names_of(titles), occurrences, source_line, (line.code if line else first.code) if is_own else "")
         is_shown = stopped and not stopped.code and alerted.found.repository.source_line(stopped.file, stopped.line) == lines.source_line
         stops = [stopped_at(stopped, _what_stopped(occurrences, messages))] if stopped and not is_shown else []
         notes = (text for item in members for text in (*item.notes, *stops))
@@ -48,7 +48,7 @@ def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert
             level=level_of(first.rule, occurrences),
             code=alerted.code,
             axes=(),
-            title=title,
+            titles=tuple(titles),
             sentence=first.sentence,
             facts=tuple(dict.fromkeys(details)),
             remedy=Remedy(first.rule, first.remedy),

@@ -81,7 +81,8 @@ def _alert(alerted: AlertedCode, rule: Rule, item: _Interrupted, is_first: bool)
     """Those with the same words that are not the first have their line as well, so that a baseline knows them apart."""
     occurrences, reasons = tuple(item.words), tuple(dict.fromkeys(item.words.values()))
     message, place, inside = item.message, item.place, item.inside
-    title = names_of(alerted.titles(occurrences))
+    titles = alerted.titles(occurrences)
+    title = names_of(titles)
     inside_code = f" in {title}"
     if title == UNNAMED_CODE:  # code that lies in no file has its place in the sentence
         inside_code = f" at {place.file}:{place.line}" if place and place.file.startswith("<") else ""
@@ -105,7 +106,7 @@ def _alert(alerted: AlertedCode, rule: Rule, item: _Interrupted, is_first: bool)
         code=alerted.code,
         axes=axes,
         subjects=axes,
-        title=title,
+        titles=tuple(titles),
         sentence=f"{what} ({often}): {message.title if message else reasons[0]}",
         facts=reasons,
         remedy=Remedy(rule, f"one restart is normal; if it is expensive, {remedy}" if remedy else _of_break(alerted, rule, item)),

@@ -91,7 +91,7 @@ def _alert(alerted: AlertedCode, members: list[Blamed]) -> Alert:
         code=alerted.code,
         axes=axes,
         subjects=tuple(dict.fromkeys(cause.short_subject for cause in causes if cause.axis)),
-        title=title,
+        titles=tuple(titles),
         sentence=f"{title} {'were' if len(titles) > 1 else 'was'} recompiled {how_many_times(occurrences)}{cost}: {why}",
         why=why,
         cell=f"{place.file}:{place.line}" if place and is_notebook_cell(place.file) else "",

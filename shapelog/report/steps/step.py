@@ -243,7 +243,7 @@ def _place(alert: Alert) -> StepPlace | None:
 
 def subject_of_alerts(alerts: Sequence[Alert]) -> str:
     """The names of the functions; lambdas are counted."""
-    names = list(dict.fromkeys(alert.title for alert in alerts if alert.title != _LAMBDA))
+    names = list(dict.fromkeys(title for alert in alerts for title in alert.titles if title != _LAMBDA))
     lambdas = len({alert.code for alert in alerts if alert.title == _LAMBDA})
     return names_of([*names, *([_LAMBDA if lambdas == 1 else plural(lambdas, "lambda")] if lambdas else [])])
 
