@@ -75,11 +75,11 @@ class Alert:
 
     ``axes`` are the properties that changed together, each time the same; () where the rule is about none; ``subjects`` are these as a
     title names them. ``codes`` are all codes of its causes. ``titles`` are the names of the code, one for each class for which it was
-    compiled these times, ``sentence`` what happened, ``facts`` has each different cause once, ``remedy`` is what to do. ``source_line`` is the
-    user's line, None where no file is known; ``snippet`` is that line as code, ``marked`` the part of it that the alert is about.
-    ``fingerprint`` is made of the file, the name of the code, the rule and the property, never of a line or a compile id. ``messages``
-    are what PyTorch wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it, ``rest`` is what to
-    do about that.
+    compiled these times. ``sentence`` is what happened, ``facts`` has each different cause once, ``remedy`` is what to do.
+    ``source_line`` is the user's line, None where no file is known; ``snippet`` is that line as code, ``marked`` the part of it that the
+    alert is about. ``fingerprint`` is made of the file, the name of the code, the rule and the property, never of a line or a compile id.
+    ``messages`` are what PyTorch wrote, ``exceptions`` those that it raised; ``notes`` are why marking does not remove some of it,
+    ``rest`` is what to do about that.
     """
 
     rule: Rule
