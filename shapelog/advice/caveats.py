@@ -76,18 +76,19 @@ class MarkedValues:
 
     def of(self, mark: Mark, frames: Iterable[Frame]) -> ObservedValues:
         """The values of one dim or int in the compiles of these frames."""
-        found = [self._in_frame(frame)[mark] for frame in frames]
+        found = [self._in_frame(frame, mark) for frame in frames]
         conditions = dict.fromkeys(texts for item in found for texts in item.conditions)
         name = mark.source.display_name + ("" if mark.is_int else f".size[{mark.dim}]")
         return ObservedValues(mark, name, tuple(value for item in found for value in item.values), tuple(conditions))
 
-    def _in_frame(self, frame: Frame) -> "dict[Mark, _InFrame]":
-        if frame not in self._by_frame:
-            self._by_frame[frame] = self._read(frame)
-        return self._by_frame[frame]
+    def _in_frame(self, frame: Frame, mark: Mark) -> "_InFrame":
+        known = self._by_frame.setdefault(frame, {})
+        if mark not in known:
+            known.update(self._read(frame, {**self._wanted.get(frame, {}), mark: None}))
+        return known[mark]
 
-    def _read(self, frame: Frame) -> "dict[Mark, _InFrame]":
-        found = {mark: _InFrame([], {}) for mark in self._wanted[frame]}
+    def _read(self, frame: Frame, marks: Iterable[Mark]) -> "dict[Mark, _InFrame]":
+        found = {mark: _InFrame([], {}) for mark in marks}
         by_key = {(mark.source, VALUE if mark.is_int else size(mark.dim)): mark for mark in found}
         by_place = grouped(found, lambda mark: mark.place.canonical)
         replaced = _replaced(frame)
@@ -135,6 +136,8 @@ def rationale(seen: tuple[ObservedValues, ...], codes: tuple[str, ...]) -> str:
             )
         elif "SL103" in codes:
             parts.append(f"{item.name} shared a symbol with a dimension of the same size; marking gives it a symbol of its own")
+        elif values and not codes:
+            parts.append(f"{item.name} was {values[0]} when this was compiled, and what follows from it changed later")
         else:
             parts.append(f"{item.name} changed")
     return "; ".join(parts)

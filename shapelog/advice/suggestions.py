@@ -187,13 +187,17 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     if not served and (widened := selected.savings.narrowed_without(marks)):  # what serves these calls is for more values with the marks
         served, gone = widened, tuple(call.compile for call in widened)
         helped = dict.fromkeys(call.plan for call in widened)
-    frames = tuple(plan.frame for plan in helped)
+    frames = _frames_with(marks[0].source, [plan.frame for plan in helped], gone, selected.known)
     seen = tuple(selected.values.of(mark, frames) for mark in marks)
     dims = tuple(mark.dim for mark in marks if not mark.is_int)
     name = marks[0].source.display_name
     causes = [cause for frame in frames for cause in selected.known.causes(frame, marks[0].source)]
     of_sizes = [cause for cause in causes if cause.size_related]  # a mark does nothing about its dtype
     codes = tuple(dict.fromkeys(code for cause in of_sizes or causes for code in cause.codes))
+    removed = {
+        cause for plan in helped for item in selected.explained.of_frame(plan.frame) if item.compile in gone for cause in item.causes
+    }
+    of_removed = tuple(dict.fromkeys(code for cause in of_sizes if cause in removed for code in cause.codes))
     confidence, reason = _confidence(served, selected.with_room)
     rank = selected.sources.ranks.get(marks[0].source) if not dims and selected.version.reads_dims else None
     beyond = f"The entry ends in :{rank}, a dimension that no tensor named {name} has, so that it marks the int alone."
@@ -208,7 +212,7 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
         id="",
         source=marks[0].source,
         name=name,
-        codes=codes,
+        codes=of_removed or codes,
         dims=dims,
         seen=seen,
         frames=frames,
@@ -226,6 +230,17 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
         place=_called_at(frames[0], marks[0].source),
         python=tuple(_mark_lines(seen, codes, frames, selected.version, selected.known)),
     )
+
+
+def _frames_with(source: Source, helped: Sequence[Frame], gone: Sequence[Compile], known: SourceIndex) -> tuple[Frame, ...]:
+    """The frames in which a mark helps that have its source; else the last one before them that has it, and passes its size on."""
+    owners = known.with_tensor_or_value(source)
+    own = [frame for frame in helped if frame in owners]
+    if own or not owners or not gone:
+        return tuple(own or helped)
+    start = min(compile.order for compile in gone)
+    before = [frame for frame in owners if frame.compiles[0].order < start]
+    return (max(before or owners, key=lambda frame: frame.compiles[0].order),)
 
 
 def _called_at(frame: Frame, source: Source) -> StackFrame | None:

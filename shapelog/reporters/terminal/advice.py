@@ -103,6 +103,7 @@ def _together(suggestions: tuple[Suggestion, ...]) -> list[list[Suggestion]]:
 
 def _suggestion(page: TextPage, group: list[Suggestion], is_saved_by_several: bool, shown: set[str]) -> None:
     item = group[0]
+    codes = dict.fromkeys(code for member in group for code in member.codes)
     removes = "together they remove " if len(group) > 1 else "removes "
     page.line(
         (f"{item.id}{f'-{group[-1].id}' if len(group) > 1 else ''}  ", "dim"),
@@ -110,7 +111,7 @@ def _suggestion(page: TextPage, group: list[Suggestion], is_saved_by_several: bo
         (f"{item.saved}{taking(item.seconds)}", "green"),
         "  ",
         (f"{item.confidence} confidence", CONFIDENCE_COLORS[item.confidence]),
-        (f"  {' '.join(dict.fromkeys(code for member in group for code in member.codes))}", "dim"),
+        (f"  {' '.join(codes)}" if codes else "", "dim"),
         indent=2,
     )
     caveats: dict[str, None] = {}
