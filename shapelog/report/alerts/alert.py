@@ -53,7 +53,8 @@ class RelatedLine(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """Of recompiles of which marking removes some: the ids of others, what to do about them, and the ids of those that it removes.
+    """Of recompiles that need different things: the ids of others, what to do about them, and the ids of those that the alert's remedy is
+    for, such as those that marking removes.
 
     Of calls that were refused at the recompile limit for several reasons: the same for those of another one, and the ids of the first.
 

@@ -143,19 +143,23 @@ def _guarded_elsewhere(causes: Sequence[Cause], axes: Sequence[str]) -> Iterator
 
 
 def _rest(alerted: AlertedCode, members: list[Blamed], done: Remedy) -> Rest | None:
-    """Where what is ``done`` removes some of these recompiles: what the others need, be it for a cause that this alert is not about.
+    """Where what is ``done`` is for some of these recompiles: what the others need, be it for a cause that this alert is not about.
 
     Of others with different remedies, those count first that something can be done about.
     """
-    rest = [item for item in members if item.recompile.verdict is not Verdict.MARKING]
-    if len(rest) == len(members) or not any(item.cause for item in rest):
-        return None
     of_recompile = alerted.found.report.remedies.of_recompile
+    is_marked = any(item.recompile.verdict is Verdict.MARKING for item in members)
+    answered: list[Blamed] = []
+    rest: list[Blamed] = []
+    for item in members:
+        is_answered = item.recompile.verdict is Verdict.MARKING if is_marked else of_recompile(item.recompile).rule is done.rule
+        (answered if is_answered else rest).append(item)
+    if not answered or not any(item.cause for item in rest):
+        return None
     remedy = of_recompile(min(rest, key=lambda item: item.recompile.verdict is not Verdict.CODE).recompile)
     same_remedy = [item for item in rest if of_recompile(item.recompile) == remedy]
-    removed = [item for item in members if item.recompile.verdict is Verdict.MARKING]
     labels, own = (
-        tuple(dict.fromkeys(label for item in items if (label := item.recompile.compile.shown_label))) for items in (same_remedy, removed)
+        tuple(dict.fromkeys(label for item in items if (label := item.recompile.compile.shown_label))) for items in (same_remedy, answered)
     )
     known = {item.cause.axis for item in members if item.cause}
     others = (cause for item in same_remedy for cause in item.recompile.causes if cause.rule is remedy.rule and cause.axis not in known)

@@ -1,7 +1,7 @@
 """Alerts that people read as one."""
 
 import make
-from payload_text import equals_match, guard_tree, tensor_match
+from payload_text import equals_match, global_state, guard_tree, tensor_match
 
 from shapelog.report.alerts.groups import alert_groups
 from shapelog.reporters import Options
@@ -46,6 +46,18 @@ def test_a_refused_call_is_where_the_code_was_called_last() -> None:
     made += make.refused("0/2", "0/1: tensor 'x' size mismatch at index 0. expected 11, actual 12")
     limit = next(alert for alert in make.alerts_of(made).alerts if alert.rule.code == "SL401")
     assert str(limit.source_line) == f"{make.MAIN}:21"
+
+
+def test_what_needs_something_else_in_one_of_the_recompilations_is_named() -> None:
+    """A batch of one in training, and an empty one in the evaluation, which has another graph whatever the size."""
+    made = make.trace()
+    for number, (rows, is_on) in enumerate(((4, True), (1, True), (0, False), (6, True))):
+        guards = guard_tree(global_state(grad_mode=is_on), tensor_match(size=(rows, 8)))
+        made += make.compile(f"0/{number}", make.tensor(rows, 8), guards=guards)
+    of_size = next(alert for alert in make.alerts_of(made).alerts if alert.rule.code == "SL104")
+    assert of_size.shown_labels == ("0/1", "0/2")
+    assert [text.partition(": ")[0] for text in of_size.helps] == ["0/1", "0/2"]
+    assert of_size.helps[1].endswith("(SL305)")
 
 
 def test_what_has_a_remedy_of_its_own_is_not() -> None:
