@@ -27,6 +27,7 @@ from shapelog.recompiles.nearest_entry import (
     with_shared_failures,
     without_replaced,
 )
+from shapelog.recompiles.objects_in_turn import with_objects_in_turn
 from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.reuse.changed_state import changed_state
 from shapelog.recompiles.reuse.graph_reuse import GraphReuse
@@ -129,7 +130,7 @@ def explain_trace(trace: Trace, debug: bool = False) -> Explanations:
             text = f"{named}: a call was compared with {MOST_COMPARED} of {MOST_COMPARED + left_out} earlier cache entries"
             problems.append(Problem("many-entries", text, trace.name, severity=INFO))
 
-    by_frame = with_changes_in_other_parts(with_changes_before_breaks(by_frame))
+    by_frame = with_objects_in_turn(with_changes_in_other_parts(with_changes_before_breaks(by_frame)))
 
     def serves(frame: Frame, entry: Compile, call: Compile) -> bool:
         return frame in unexplained or reuse.guards_hold(entry, call)
