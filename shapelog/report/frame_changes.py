@@ -176,7 +176,7 @@ def causes_of(side: RunSide) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     for item in (item for report in side.reports for item in report.compiles):
         if item.recompile:
-            for key in {(cause.codes[0], cause.axis) for cause in item.recompile.causes} or {(UNEXPLAINED.code, "")}:
+            for key in {(cause.remedy_rule.code, cause.axis) for cause in item.recompile.causes} or {(UNEXPLAINED.code, "")}:
                 found[key] += item.weight
     return found
 
@@ -185,8 +185,8 @@ def _remedies(side: RunSide) -> dict[tuple[str, str], Remedy]:
     """(rule code, property) → what helps; why marking is not enough wins over what to mark."""
     found = {(UNEXPLAINED.code, ""): Remedy(UNEXPLAINED, UNEXPLAINED.remedy)}
     for recompile, cause in ((item, cause) for report in side.reports for item in report.recompiles for cause in item.causes):
-        key = cause.codes[0], cause.axis
-        if key not in found or found[key].rule is cause.rule:
+        key = cause.remedy_rule.code, cause.axis
+        if key not in found or found[key].rule is cause.remedy_rule:
             found[key] = side.remedies.of((recompile,), (cause,))
     return found
 

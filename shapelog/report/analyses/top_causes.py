@@ -19,7 +19,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     for item in weighted_compiles(explained):
         axes: dict[tuple[str, str, str], set[str]] = {}
         for cause in item.recompile.causes if item.recompile and item.compile.outcome is Outcome.COMPILED else ():
-            name, rule = folded.get(cause.axis) or folded.setdefault(cause.axis, fold(cause.axis)), cause.rule
+            name, rule = folded.get(cause.axis) or folded.setdefault(cause.axis, fold(cause.axis)), cause.remedy_rule
             axes.setdefault((rule.code, rule.name, name), set()).add(cause.axis)
         for key, names in axes.items():
             # A recompile with several causes is shared among them, so that the column adds up to what recompiles cost.

@@ -1,15 +1,19 @@
 """The jinja2 environment of everything in HTML: every value is escaped, and a name that does not exist is an error."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from shapelog.report.steps.step import saving_words
 from shapelog.reporters.html.chart_text import KIND_LABELS, spent
 from shapelog.reporters.html.template_cache import template_cache
 from shapelog.resources import template_dir
 from shapelog.text import beginning, file_name, one_line, plural, plural_noun, seconds_or_unknown
+
+_BREAKS = re.compile(r"(?<=\w)(?=[.\[])|(?<=[^\W_]_)(?=[^\W_])")
 
 
 def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
@@ -26,6 +30,7 @@ def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
     )
     templates.filters.update(
         beginning=beginning,
+        breakable=lambda name: _breakable(finalize(name) if finalize else name),
         file_name=file_name,
         one_line=one_line,
         percent=percent,
@@ -37,6 +42,11 @@ def environment(finalize: Callable[[Any], Any] | None = None) -> Environment:
     )
     templates.globals["kind_labels"] = KIND_LABELS
     return templates
+
+
+def _breakable(name: str) -> Markup:
+    """A name that a line may break before a dot or a bracket and after an underscore, and elsewhere only where it has to."""
+    return Markup("<wbr>").join(_BREAKS.split(name))
 
 
 def percent(value: float) -> str:

@@ -33,7 +33,6 @@ _MAX_TEXT = 2000
 _RANGE = re.compile(r"(?<=\d)-(?=\d)")
 # A line of code that computed a tensor, in an explanation of PyTorch's: the code goes on until the next.
 _COMPUTED = re.compile(r'# File "([^"\n]+)", line (\d{1,18}), in (\S+), code: (.*?)(?=# File "|$)', re.S)
-_BREAKS = re.compile(r"(?<=\w)(?=[.\[])|(?<=[^\W_]_)(?=[^\W_])")
 # Longer names and texts are too long to be read, or meant to fill the page.
 _MAX_VALUE = 30_000
 
@@ -57,7 +56,6 @@ def page_environment(context: PageContext) -> Environment:
         effect=effect_of,
         file_size=file_size,
         is_library=is_library,
-        breakable=lambda name: _breakable(sanitize(name)),
         metric_fields=lambda compile, frame: metric_fields(frame, compile),
         setting_changes=lambda compile, frame: setting_changes(frame, compile),
         marked_code=highlighter.marked,
@@ -190,11 +188,6 @@ def _computed_at(text: str) -> tuple[str, list[StackFrame]]:
         return text, []
     lines = (StackFrame(file, int(line), name, code.strip()) for file, line, name, code in _COMPUTED.findall(text))
     return text[: start.start()].rstrip(), list(lines)
-
-
-def _breakable(name: str) -> Markup:
-    """A name that a line may break before a dot or a bracket and after an underscore, and elsewhere only where it has to."""
-    return Markup("<wbr>").join(_BREAKS.split(name))
 
 
 def _cell(value: str | int | float | None) -> str:
