@@ -83,6 +83,10 @@ def shorten(text: str, width: int) -> str:
     return f"{_first_cells(text, head)}…{_first_cells(text[::-1], tail)[::-1]}"
 
 
+# Several names that a line assigns to, ``x, feats =``.
+_TARGETS = re.compile(r"\s*\(?(?:\*?[\w.]{1,80}(?:\[[^\[\]]{0,80}\])?, ){1,8}\*?[\w.]{1,80}(?:\[[^\[\]]{0,80}\])?\)? = ")
+
+
 def start_of(part: str, code: str) -> int:
     """Where a line of code has a part of it: as a word of its own that is not assigned there, else anywhere but in another word; -1 where
     it does not. Next to the ellipsis of a shortened line, a word may be the rest of another one.
@@ -91,7 +95,9 @@ def start_of(part: str, code: str) -> int:
         return -1
     before, after = r"(?<![\w…])" if _WORD.match(part) else "", r"(?![\w…])" if _WORD.match(part[-1]) else ""
     own = f"{before}{re.escape(part)}{after}"
-    found = re.search(rf"(?<![\w.…]){own}(?!\s*=[^=])", code) or re.search(own, code)
+    is_read = re.compile(rf"(?<![\w.…]){own}(?!\s*=[^=])")
+    targets = _TARGETS.match(code)
+    found = (is_read.search(code, targets.end()) if targets else None) or is_read.search(code) or re.search(own, code)
     return found.start() if found else -1
 
 

@@ -272,6 +272,10 @@ def test_differences_of_printed_times_are_those_of_what_is_printed() -> None:
         ("h", "f = lambda h…)", -1),
         ("h", "f = torch.com…h(h)", 16),
         (".item()", "x.item()", 1),
+        ("x", "x, feats = self.stem(x), []", 21),
+        ("est", "est, ref = est - est.mean(), ref", 11),
+        ("x", "x, y = load()", 0),
+        ("b", "self.a[0], *b = f(b)", 18),
     ],
 )
 def test_a_part_of_a_line_is_where_the_line_uses_it(part: str, code: str, start: int) -> None:

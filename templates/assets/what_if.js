@@ -57,7 +57,8 @@
   const showRun = (chosen) => {
     const cost = costOfRun(chosen);
     figure("wi-compiles", before[COMPILES], number(cost[COMPILES], cost[MORE]), cost[COMPILES], cost[COMPILES] + cost[MORE]);
-    figure("wi-limit", before[HITS], String(cost[HITS]), cost[HITS], cost[HITS]);
+    const mostHits = cost[MORE] ? Math.max(before[HITS], cost[HITS]) : cost[HITS];
+    figure("wi-limit", before[HITS], number(cost[HITS], mostHits - cost[HITS]), cost[HITS], mostHits);
     figure("wi-seconds", before[LEAST], range(cost[LEAST], cost[MOST]), cost[LEAST], cost[MOST]);
     return cost;
   };
@@ -72,6 +73,12 @@
     gauge($("svg.gauge", row.element), row.before[LEAST], cost[LEAST], cost[MOST]);
   };
 
+  const saved = (compiles, hits, isSure, isChosen) => {
+    const calls = hits ? `${isChosen ? "avoids" : "avoid"} ${hits} refused ${hits === 1 ? "call" : "calls"}` : "";
+    const made = compiles ? `${isChosen ? "saves" : "save"} ${isSure ? "" : "up to "}${compiles}` : "";
+    return `${isChosen ? "" : "would "}${[made, calls].filter(Boolean).join(" and ")}`;
+  };
+
   // What a box changes where all others stay as they are.
   const effect = (place, chosen) => {
     const own = data.ticks[place];
@@ -80,7 +87,7 @@
     const costs = data.outcomes.map((outcome) => [costOf(outcome, without), costOf(outcome, together)]);
     const [compiles, hits] = [COMPILES, HITS].map((part) => costs.reduce((all, [one, other]) => all + one[part] - other[part], 0));
     const isSure = costs.every(([one, other]) => one[MORE] === other[MORE]);
-    if (compiles + hits > 0) return `${boxes[place].checked ? "saves" : "would save"} ${isSure ? "" : "up to "}${counted(compiles + Math.min(0, hits), Math.max(0, hits), 0)}`;
+    if (compiles + hits > 0) return saved(compiles + Math.min(0, hits), Math.max(0, hits), isSure, boxes[place].checked);
     const missing = new Set();
     data.outcomes.forEach(([conditions]) => conditions.forEach((needed) => {
       if (needed.some((item) => own.includes(item))) needed.filter((item) => !together.has(item)).forEach((item) => missing.add(item));
@@ -92,7 +99,7 @@
   const showEffects = (chosen) => boxes.forEach((box, place) => {
     const text = $(".effect", box.closest("li"));
     text.textContent = effect(place, chosen);
-    text.classList.toggle("none", !/save/.test(text.textContent));
+    text.classList.toggle("none", !/save|avoid/.test(text.textContent));
   });
 
   // The text to paste, as shapelog suggest-dynamic writes it.

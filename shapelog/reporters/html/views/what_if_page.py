@@ -154,14 +154,16 @@ def _boxes(advice: Advice, bundles: Iterable[Condition]) -> list[tuple[str, Cond
 
 
 def _effect(found: WhatIf, every: frozenset[int], places: Iterable[int]) -> str:
-    """``saves 7 + 1 refused``, ``saves up to 8`` where calls after a limit hit may come on top."""
+    """``saves 7 and avoids 1 refused call``, ``saves up to 8`` where calls after a limit hit may come on top."""
     without, with_all = found.cost(every.difference(places)), found.cost(every)
     compiles, refused = without.compiles - with_all.compiles, without.limit_hits - with_all.limit_hits
     if compiles + refused <= 0:
         return "no effect alone"
     # Where more would be refused than now, what is saved is their difference.
     is_sure = all(frame.cost(every.difference(places)).spread == frame.cost(every).spread for frame in found.frames)
-    return f"saves {'' if is_sure else 'up to '}{_number(compiles + min(0, refused), max(0, refused))}"
+    saved = compiles + min(0, refused)
+    parts = [f"saves {'' if is_sure else 'up to '}{saved}"] if saved else []
+    return " and ".join([*parts, *([f"avoids {plural(refused, 'refused call')}"] if refused > 0 else [])])
 
 
 def number_of(cost: Cost) -> str:

@@ -87,7 +87,7 @@ def test_a_row_is_a_frame_with_its_own_figures() -> None:
     assert sum(row.after.compiles for row in view.rows) + view.others.compiles == advice.after.compiles
     assert [(tick.id, tick.name, tick.what, tick.effect) for tick in view.ticks] == [
         ("A1", "tokens", "dims 0, 1", "saves 2"),
-        ("A2", "self.step", "int", "saves 7 + 1 refused"),
+        ("A2", "self.step", "int", "saves 7 and avoids 1 refused call"),
         ("A3", "features", "dim 0", "saves 2"),
     ]
 
