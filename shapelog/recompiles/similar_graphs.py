@@ -9,7 +9,7 @@ from shapelog.model.frame import Frame
 
 class Group(NamedTuple):
     """Compiles with similar graphs, in order of compilation. ``partial`` are dynamic ones that do not serve a call of the same frame for
-    which an earlier member was compiled, as where the code branches on a size.
+    which an earlier member was compiled, as where the code branches on a size, or one that was refused after them.
     """
 
     members: tuple[Compile, ...]
@@ -46,6 +46,7 @@ def _group(by_frame: dict[Frame, list[Compile]], serves: Callable[[Frame, Compil
     partial = []
     for frame, own in by_frame.items():
         last = own[-1]
-        if last.is_dynamic and not all(serves(frame, last, member) for member in own[:-1]):
+        is_missed = any(call.is_refused and call.order > last.order for call in frame.compiles)  # such a call has no graph
+        if last.is_dynamic and (is_missed or not all(serves(frame, last, member) for member in own[:-1])):
             partial.append(last)
     return Group(tuple(members), frozenset(partial))

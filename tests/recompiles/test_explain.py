@@ -1035,3 +1035,12 @@ def test_a_refused_call_is_compared_with_the_entry_that_marks_would_let_it_use()
     item = make.last_recompile(made)
     assert item.nearest is not None
     assert (item.nearest.label, item.codes) == ("0/0", ("SL101",))
+
+
+def test_a_group_after_which_a_call_was_refused_did_not_converge() -> None:
+    """The call has no graph, and missed the dynamic entry."""
+    made = make.trace(static_sizes(10, 12), make.dynamic_size("0/2", 14))
+    (group,) = explain(made).groups
+    assert group.converged is not None
+    (group,) = explain(made + refused("0/3", "0/2: tensor 'x' stride mismatch at index 0. expected 8, actual 16")).groups
+    assert group.converged is None

@@ -20,7 +20,7 @@ from shapelog.rule_docs import RULES_URL
 DEMO = report_of("real/demo.log.gz")
 MARKED = report_of("real/demo_marked.log.gz")
 OPTIONS = Options()
-VOID = frozenset(("meta", "link", "input", "br", "img", "col"))
+VOID = frozenset(("meta", "link", "input", "br", "wbr", "img", "col"))
 
 
 class Tags(HTMLParser):
