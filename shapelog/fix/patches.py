@@ -269,7 +269,11 @@ def _codes(frames: Sequence[Frame]) -> list[Frame]:
 
 def _check_inputs(frame: Frame, source: str, dim: int) -> None:
     """Raises CannotPlaceError unless the source is a tensor with enough dims in every compile that has inputs."""
+    if not any(item.source == source for compile in frame.compiles for item in compile.inputs):
+        raise CannotPlaceError(f"{frame.title} has no tensor of this name")
     for compile in frame.compiles:
         sizes: Mapping[str, tuple[int, ...]] = {item.source: item.size for item in compile.inputs}
-        if sizes and len(sizes.get(source, ())) <= dim:
-            raise CannotPlaceError(f"in {compile.label} it is not a tensor of at least {plural(dim + 1, 'dimension')}")
+        if sizes and source not in sizes:
+            raise CannotPlaceError(f"the call of {compile.label} does not pass it as a tensor")
+        if sizes and len(sizes[source]) <= dim:
+            raise CannotPlaceError(f"in {compile.label} it has only {plural(len(sizes[source]), 'dimension')}")

@@ -160,6 +160,25 @@ def test_what_another_function_needs_too_goes_on_the_list_where_the_trace_lacks_
     assert added(text, fix) == ["torch.compiler.config.dynamic_sources = \"L['x']:0\""]
 
 
+@pytest.mark.parametrize(
+    ("sizes", "because"),
+    [((), "the call of 0/2 does not pass it as a tensor"), ((4,), "in 0/2 it has only 1 dimension")],
+    ids=["without it", "of another rank"],
+)
+def test_a_call_that_cannot_be_marked_like_the_others_is_named(tmp_path: Path, sizes: tuple[int, ...], because: str) -> None:
+    text = HEAD + "f(batch)\n"
+    path = tmp_path / "train.py"
+    path.write_text(text)
+    # dim 1 of x changed, then another call passes another tensor, or one without that dim
+    made = recorded(path, text, "f(batch)").replace(b"mismatch at index 0", b"mismatch at index 1")
+    other = make.tensor(*sizes) if sizes else make.tensor(3, source="L['other']")
+    made += compiled("0/2", other, file=str(path), line=line_of(text, "@torch.compile"))
+    report = analyze(make.load(made))
+    assert report.advice
+    fix = patches_for(report, report.advice, Repository(str(tmp_path)))
+    assert [item.because for item in fix.placed] == [because]
+
+
 def test_a_list_that_the_program_sets_already_is_left_alone(tmp_path: Path) -> None:
     text = HEAD.replace("\n\n\n@", "\ntorch.compiler.config.dynamic_sources = 'a'\n\n@") + "y = [f(x) for x in data]\n"
     (left,) = fixed(tmp_path, text, "y").not_placed
