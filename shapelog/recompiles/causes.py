@@ -314,13 +314,19 @@ def _axis(source: Source, prop: Property) -> str:
     return f"{name}.{prop}" if prop.kind in _ATTRIBUTES else f"{name} {prop}"
 
 
+def _of_key(item: Violation) -> tuple[str, str]:
+    """A key that one of the calls has, in both: ``with 'mask'``, ``without 'mask'``."""
+    having = f"with {item.prop.name}", f"without {item.prop.name}"
+    return having if str(item.expected) == "True" else (having[1], having[0])
+
+
 def _cause(item: Violation, entry: CompileFacts, call: CompileFacts) -> Cause:
     owner = item.source.dict_of_key
     source = item.source if owner is None else owner
     found = classify(item, source, entry, call)
     codes, stated = found.codes, found.size_related
     prop = _KEYS if codes[0] == "SL314" and (owner or item.prop.kind in _HAS) else item.prop
-    before, after = _shown(item)
+    before, after = _of_key(item) if prop is _KEYS and item.prop.kind in _HAS else _shown(item)
     cause = Cause(
         codes=codes,
         source=source,

@@ -2048,6 +2048,7 @@ def test_a_key_that_is_gone() -> None:
     ]
     cause = only(two(*trees, "not ___dict_contains('k', d)"))
     assert (cause.codes, cause.sentence) == (("SL314",), "d now contains 'k'")
+    assert (cause.before, cause.after) == ("without 'k'", "with 'k'")
 
 
 @pytest.mark.parametrize(("lacks", "sentence"), [(0, "d now contains 'k'"), (1, "d no longer contains 'k'")])
