@@ -464,7 +464,7 @@ def test_a_value_that_a_graph_break_made_an_input_goes_with_the_break(source: st
         )
     )
     assert found.rule.code == "SL312"
-    assert found.text.startswith("remove the graph break" if is_nameless else "wrap the float in a tensor")
+    assert found.text.startswith("remove the graph break" if is_nameless else "pass the float as a tensor")
 
 
 def test_a_text_that_a_graph_break_makes_an_input_cannot_be_kept_in_a_tensor() -> None:
@@ -512,7 +512,7 @@ def test_what_goes_with_the_first_change_needs_no_second_one(name: str) -> None:
         trees.append(guard_tree(tensor_match(), checked, equals_match(name, number / 2, "float")))
     found = remedy(trace(*(compiled(f"0/{number}", tensor(10, 8), guards=tree) for number, tree in enumerate(trees))))
     assert found.rule.code == "SL313"
-    assert ("; and wrap the float in a tensor" in found.text) is (name == "L['k']")
+    assert ("; and pass the float as a tensor" in found.text) is (name == "L['k']")
 
 
 def test_an_object_that_a_graph_break_made_an_input_can_be_made_before_the_call() -> None:
@@ -607,7 +607,7 @@ def test_a_float_that_a_line_branches_on_is_not_wrapped_in_a_tensor(line: str, i
     )
     found = remedy(trace(first, second))
     assert found.rule.code == "SL312"
-    assert found.text.startswith("replace the branch on this float by torch.where" if is_branch else "wrap the float in a tensor")
+    assert found.text.startswith("replace the branch on this float by torch.where" if is_branch else "pass the float as a tensor")
 
 
 @pytest.mark.parametrize(

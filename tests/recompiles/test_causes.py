@@ -4508,7 +4508,7 @@ def test_a_float_that_became_a_constant_can_be_a_tensor_where_the_operator_takes
             graph=graph,
         )
     cause = only(made)
-    assert (cause.codes, cause.verdict, "wrap" in (cause.own_remedy or cause.rule.remedy)) == (
+    assert (cause.codes, cause.verdict, "as a tensor" in (cause.own_remedy or cause.rule.remedy)) == (
         ("SL312",),
         verdict,
         verdict is Verdict.CODE,

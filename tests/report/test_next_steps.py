@@ -375,6 +375,18 @@ def test_sizes_that_a_remedy_names_are_not_to_be_marked_twice() -> None:
     assert change.title.endswith(": clone() the slice or view, and mark dim 1 of self.past[0] and dim 1 of self.past[1]")
 
 
+@pytest.mark.parametrize(("source", "lines"), [("L['scale']", [6, 20]), ("L['self'].scale", [6])])
+def test_a_float_that_is_passed_is_changed_where_the_call_is(source: str, lines: list[int]) -> None:
+    """One that an object keeps is changed where it is set, which no record shows."""
+    name = source.removeprefix("L['").replace("']", "")
+    made = make.trace()
+    for number, value in enumerate((1.0, 0.8)):
+        leaf = equals_match(source, value, "float", comment=code_comment(6, f"return x * {name}"))
+        made += make.compile(f"0/{number}", make.tensor(10, 8), guards=guard_tree(tensor_match(), leaf))
+    (step,) = [step for step in steps_of(make.report(made)) if step.kind is StepKind.CODE]
+    assert [place.line.line for place in step.places] == lines
+
+
 @pytest.mark.parametrize("set_already", ["", "L['mask']:0,"])
 def test_strides_that_a_mark_removes_are_not_to_blame_where_code_has_to_change(set_already: str) -> None:
     """Slices of another width, scaled by a float: with the float in a tensor and the sizes marked, nothing is left to copy."""
@@ -385,7 +397,7 @@ def test_strides_that_a_mark_removes_are_not_to_blame_where_code_has_to_change(s
         guards = guard_tree(tensor_match(size=(8, width), stride=(width + 1, 1)), scaled)
         made += make.compile(f"0/{number}", make.tensor(8, width, stride=(width + 1, 1)), guards=guards, **more)
     (step,) = [step for step in steps_of(make.report(made)) if step.kind is StepKind.CODE]
-    assert step.title.startswith("f (scale): wrap the float in a tensor")
+    assert step.title.startswith("f (scale): pass the float as a tensor")
     assert step.title.endswith("; also mark dim 1 of x")
     assert step.text == (f"""export TORCH_COMPILE_DYNAMIC_SOURCES="{set_already}L['x']:1\"""",)  # the list alone has nothing that helps
 

@@ -25,7 +25,7 @@ _ANY_NUMBER = 100_000
 _FEW = 2
 # One reason represents all if at most one recompile in five has another.
 _NEARLY_ALL = 5
-_WRAP = "wrap the float"
+_PASS = "pass the float"
 _NO_VALUES = (Kind.FAILURE, Kind.LIFETIME)
 OF_MODULE = "SL315"
 _ABOVE_MODULES = "above the number of modules, where each has its own value"
@@ -115,8 +115,8 @@ def _with_limit(explained: Explanations, frame: Frame, causes: str, compile: Com
         return f"{'; and '.join(changes)}; or raise {setting}"  # a text has one reason for each of a few hits
     floats = [item.causes[0] for item in own if item.causes and item.causes[0].rule.code == _FLOAT]
     usual, number = changes.most_common(1)[0]
-    if floats and usual.startswith(_WRAP) and 2 * number >= len(own):  # a float is another one in most calls, and cannot be kept the same
-        return f"{usual.replace(_WRAP, f'{_WRAP} {_most_common([floats])[0]}', 1)}; or raise {setting}"
+    if floats and usual.startswith(_PASS) and 2 * number >= len(own):  # a float is another one in most calls, and cannot be kept the same
+        return f"{usual.replace(_PASS, f'{_PASS} {_most_common([floats])[0]}', 1)}; or raise {setting}"
     return f"keep what adds cache entries the same in all calls ({_needing_entries(own) or causes}), or raise {setting}"
 
 

@@ -81,7 +81,7 @@ def limit_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
 
 
 def _each(alerts: Sequence[Alert], setting: str) -> str:
-    """What removes the cause of each limit, where there are two: ``f: wrap the float in a tensor; step: ...; or``."""
+    """What removes the cause of each limit, where there are two: ``f: pass the float as a tensor; step: ...; or``."""
     raised = f"; or raise {setting}"
     known = {alert.title: alert.remedy.text for alert in alerts if alert.remedy.text.endswith(raised) and not alert.rest}
     if len(alerts) > _FEW or len(known) < len(alerts):

@@ -1,6 +1,6 @@
 """What one step is: what to do, what it saves, how sure that is; and what the makers of steps share."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -27,7 +27,7 @@ SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
 # What makes seconds notable: their share of all seconds of the run. A restart of the analysis that costs less is not worth a step.
 COSTLY = 0.05
 _LAMBDA = "<lambda>"
-_ALIASING = RULES["SL317"]
+_ALIASING, _FLOAT = RULES["SL317"], RULES["SL312"]
 CONFIDENCE = ("high", "medium", "low")
 _NO_LONGER_EAGER = {
     Eager.ALL: "calls no longer run eagerly",
@@ -217,7 +217,7 @@ def step_of(
 ) -> NextStep:
     """What all steps that come from alerts have in common."""
     messages = [message for alert in alerts for message in alert.messages]
-    places = {place.line: place for alert in alerts if (place := _place(alert))}
+    places = {place.line: place for alert in alerts for place in _places(alert)}
     return NextStep(
         kind=kind,
         title=title,
@@ -234,11 +234,17 @@ def step_of(
     )
 
 
-def _place(alert: Alert) -> StepPlace | None:
-    """The line that it is about, else the one that makes the call, which also is where one tensor is passed twice."""
+def _places(alert: Alert) -> Iterator[StepPlace]:
+    """The line that it is about, else the one that makes the call, which also is where one tensor is passed twice; both where a float that
+    is passed is to be a tensor.
+    """
     if alert.call and (not alert.snippet or alert.rule is _ALIASING):
-        return StepPlace(alert.call.place, alert.call.code, "")
-    return StepPlace(alert.source_line, alert.snippet, alert.marked) if alert.source_line else None
+        yield StepPlace(alert.call.place, alert.call.code, "")
+        return
+    if alert.source_line:
+        yield StepPlace(alert.source_line, alert.snippet, alert.marked)
+    if alert.call and alert.rule is _FLOAT and "." not in alert.axis:
+        yield StepPlace(alert.call.place, alert.call.code, "")
 
 
 def subject_of_alerts(alerts: Sequence[Alert]) -> str:

@@ -1557,6 +1557,6 @@ def test_a_step_about_two_limits_has_the_remedy_of_each(tmp_path: Path) -> None:
     hits = (LIMIT.format(rank=0, process=9) + LAST.format(front="[rank0]:", process=9, reason="{}")).replace("[rank0]:", "")
     text = hits.format("L['c'] == 1.5") + hits.replace("1/8", "2/8").replace("1/0", "2/0").replace("'f'", "'g'").format("L['k'] == 'a'")
     (step,) = next_steps(collect_alerts(report_of(f"{start}\n{text}", tmp_path), Repository()))
-    first, second = "f: wrap the float in a tensor before the call, torch.tensor(value)", "g: "
+    first, second = "f: pass the float as a tensor, torch.tensor(value), or store it as one", "g: "
     assert first in step.title
     assert f"; {second}" in step.title

@@ -206,9 +206,9 @@ def test_each_of_two_reasons_at_the_limit_keeps_its_remedy(tmp_path: Path) -> No
     path.write_text("After fixing it, the next one appeared:\n".join(hits), encoding="utf-8")
     (finding,) = analyze(load(path), debug=True).findings
     assert finding.remedy == (
-        "wrap the float in a tensor before the call, torch.tensor(value); and pass a tensor instead of the int, or use torch 2.7 or newer "
-        "(TORCH_COMPILE_DYNAMIC_SOURCES accepts ints); record again with TORCH_LOGS=recompiles, which shows why the later graphs were "
-        "not reused; or raise torch._dynamo.config.cache_size_limit"
+        "pass the float as a tensor, torch.tensor(value), or store it as one; and pass a tensor instead of the int, or use torch 2.7 or "
+        "newer (TORCH_COMPILE_DYNAMIC_SOURCES accepts ints); record again with TORCH_LOGS=recompiles, which shows why the later graphs "
+        "were not reused; or raise torch._dynamo.config.cache_size_limit"
     )
 
 

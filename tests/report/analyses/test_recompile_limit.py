@@ -194,5 +194,5 @@ def test_a_float_that_differs_in_most_calls_is_to_be_a_tensor() -> None:
         leaves = equals_match("L['t']", time, "float"), equals_match("L['name']", name, "str")
         made.append(make.compile(f"0/{number}", make.tensor(10, 8), guards=guard_tree(tensor_match(), *leaves)))
     (finding,) = found(b"".join(made) + make.refused("0/8", "0/7: name == 'd'"))
-    assert finding.remedy.startswith("wrap the float t in a tensor")
+    assert finding.remedy.startswith("pass the float t as a tensor")
     assert finding.remedy.endswith("; or raise torch._dynamo.config.recompile_limit")

@@ -63,7 +63,7 @@ def test_where_two_changes_are_needed_each_is_shown_once() -> None:
     assert explanation.recompile is not None
     assert "; and always pass the same type" in explanation.remedies.of_recompile(explanation.recompile).text
     shown = " ".join(explained(made, "0/1").split())
-    assert [shown.count(words) for words in ("wrap the float in a tensor", "always pass the same type")] == [1, 1]
+    assert [shown.count(words) for words in ("pass the float as a tensor", "always pass the same type")] == [1, 1]
 
 
 def test_what_other_entries_require_of_a_size_is_no_value_that_it_had() -> None:
