@@ -35,6 +35,9 @@ MarkChoice = frozenset[Mark]
 """Marks of which one is enough."""
 
 
+_INDEX = re.compile(r"\[\d+\]")
+
+
 class Route(NamedTuple):
     """An earlier entry that would serve a call once one mark of each choice is set; ``is_proven`` if a dynamic version's guards hold
     for both.
@@ -291,22 +294,28 @@ class Router:
         return tuple(found)
 
     def following(self, frame: Frame, difference: EntryDifference, differences: Sequence[EntryDifference]) -> tuple[MarkChoice, ...]:
-        """The marks of ints in which a call that was refused is taken to differ from an entry, besides the one that its record names.
+        """The marks of ints and sizes in which a call that was refused is taken to differ from an entry, besides what its record names.
 
-        In the compiles of the frame they change whenever that int does, as the settings of several layers do.
+        In the compiles of the frame they change whenever that int, or that size, does, as the settings of several layers and the lengths of
+        keys and values do. Other items of the same list are marked with them, which calls for more layers have.
         """
         known = self.explained.facts.of(difference.entry)
         named = {(cause.source, cause.prop) for item in differences for cause in item.causes}
-        failed = [(cause.source, cause.prop) for cause in difference.causes if cause.prop.kind is Kind.VALUE and cause.is_int]
-        open_ints = (key for key in self._varying_keys(frame) if failed and key not in named and _is_int(known, key))
-        found = (key for key in open_ints if any(self._change_together(frame, key, other) for other in failed))
-        return tuple(frozenset((Mark(source),)) for source, _ in found)
+        failed = [
+            (cause.source, cause.prop) for cause in difference.causes if cause.is_size or (cause.prop.kind is Kind.VALUE and cause.is_int)
+        ]
+        still_open = (key for key in self._varying_keys(frame) if failed and key not in named and _is_number(known, key))
+        alike = ((key, other) for key in still_open for other in failed if key[1].kind is other[1].kind)
+        found = list(dict.fromkeys(key for key, other in alike if self._change_together(frame, key, other)))
+        items = {(_any_item(source), prop) for source, prop in (*failed, *found) if prop.kind is Kind.SIZE and _any_item(source) != source}
+        found += [key for key in self._varying_keys(frame) if (_any_item(key[0]), key[1]) in items and key not in (*failed, *found)]
+        return tuple(frozenset(self._settling(frame, known, key)) for key in found)
 
     def _change_together(self, frame: Frame, one: Key, other: Key) -> bool:
-        """Whether two ints had several values in the compiles of a frame, and each value of one occurs with a single value of the other."""
+        """Whether two numbers had several values in the compiles of a frame, each value of one with a single value of the other."""
         if (frame, one, other) not in self._together:
-            entries = [known for compile in frame.entries if _is_int(known := self.explained.facts.of(compile), one)]
-            pairs = {(str(known.guarded(one)), str(known.guarded(other))) for known in entries if _is_int(known, other)}
+            numbers = [(known.number(one), known.number(other)) for known in map(self.explained.facts.of, frame.entries)]
+            pairs = {pair for pair in numbers if None not in pair}
             self._together[frame, one, other] = len(pairs) > 1 and all(len(set(side)) == len(pairs) for side in zip(*pairs, strict=True))
         return self._together[frame, one, other]
 
@@ -352,9 +361,14 @@ class Router:
         return self._varying[frame, key]
 
 
-def _is_int(known: CompileFacts, key: Key) -> bool:
-    """Whether an entry requires the value of an int."""
-    return key[1].kind is Kind.VALUE and integer(str(known.guarded(key))) is not None
+def _any_item(source: Source) -> str:
+    """A source with ``[*]`` in place of the index of an item."""
+    return _INDEX.sub("[*]", source)
+
+
+def _is_number(known: CompileFacts, key: Key) -> bool:
+    """Whether an entry requires the value of an int or a size."""
+    return key[1].kind in (Kind.VALUE, Kind.SIZE) and integer(str(known.guarded(key))) is not None
 
 
 def _shows_one_input(compile: Compile) -> bool:

@@ -376,6 +376,37 @@ def test_a_refused_call_differs_in_the_ints_that_change_whenever_one_it_names_do
     assert cost.limit_hits == hits
 
 
+def test_a_refused_call_differs_in_the_sizes_that_change_with_the_one_that_it_names() -> None:
+    """A cache of keys and values, of which one of two models has two layers: the record of the refused call names the first keys alone."""
+    names = ("L['keys'][0]", "L['values'][0]", "L['keys'][1]")
+    made = trace()
+    for number, (length, layers) in enumerate(((5, 2), (6, 2), (7, 1), (8, 1))):
+        sources = names if layers == 2 else names[:2]
+        guards = guard_tree(*(tensor_match(source, (length, 8)) for source in sources))
+        made += compiled(f"0/{number}", *(tensor(length, 8, source=source) for source in sources), guards=guards)
+    reasons = (f"0/{number}: tensor 'keys[0]' size mismatch at index 0. expected {number + 5}, actual 11" for number in (3, 2, 1, 0))
+    first = calls(made + refused("0/4", *reasons))[-1].routes[0]
+    assert set(first.required_marks) == {frozenset((Mark(Source(name), 0),)) for name in names}
+
+
+@pytest.mark.parametrize(("third", "is_marked"), [(None, True), (9, False)], ids=["symbolic", "pinned"])
+def test_a_size_that_one_entry_pins_may_be_marked_where_another_has_it_symbolic(third: int | None, is_marked: bool) -> None:
+    """It is pinned in the first to what was static then; that the code needs its value would show in the other one as well."""
+    made = trace(compiled("0/0", tensor(5, 8), guards=guard_tree(tensor_match(size=(5, 8)))))
+    for number, size in ((1, 6), (2, third)):
+        pins = [{"symbol": "s0", "sources": ["L['x'].size()[0]"], "value": str(size)}] if size else []
+        guards = guard_tree(tensor_match(size=(None if size is None else size, 8)), shapes=[f"L['x'].size()[0] == {size}"] if size else [])
+        symbols = (("s0", size or 9, "L['x'].size()[0]"),)
+        made += compiled(f"0/{number}", tensor(size or 9, 8), guards=guards, symbols=symbols, specializations=pins)
+    reasons = (
+        "0/2: tensor 'x' stride mismatch at index 0. expected 8, actual 16",
+        "0/1: x.size()[0] == 6",
+        "0/0: tensor 'x' size mismatch at index 0. expected 5, actual 11",
+    )
+    routes = calls(made + refused("0/3", *reasons))[-1].routes
+    assert any(route.entry.label == "0/0" for route in routes) is is_marked
+
+
 @pytest.mark.parametrize(("sizes", "doubtful"), [((10,), 1), ((10, 12), 0)], ids=["one entry", "two entries"])
 def test_a_refused_call_may_take_another_branch_where_no_two_entries_show_that_sizes_share_one(
     sizes: tuple[int, ...], doubtful: int

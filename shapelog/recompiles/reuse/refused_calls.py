@@ -24,7 +24,8 @@ def complete_refused(difference: EntryDifference, others: Sequence[EntryDifferen
 
     What failed in another entry fails in this one as well where it holds the same value; a bool that is not False is True. Where it holds
     another value, the call's own is not known, and no mark acts on it (a float that is another at each call, say), None: nothing shows
-    that the entry could be used. The same holds for an int or size of which another entry needs the exact value. Guards on an object
+    that the entry could be used. The same holds for an int or size of which another entry needs the exact value, unless a third one has
+    it symbolic: a size is pinned where it is tied to one that is static. Guards on an object
     hold if one on something in it failed: they are checked before (``GuardManager.check_nopybind`` in ``torch/csrc/dynamo/guards.cpp``).
     """
     tree = difference.entry.guards
@@ -43,7 +44,8 @@ def complete_refused(difference: EntryDifference, others: Sequence[EntryDifferen
             return None
     named = ((cause, set(cause.codes) - {_ZERO_ONE}) for other in others for cause in other.causes)
     pinned = {(cause.source, cause.prop) for cause, codes in named if any_blocks_marking(codes)}
-    if not pinned.isdisjoint(causes):
+    trees = [other.entry.guards for other in others if other.entry.guards]
+    if any(all(tree.facts.get(key) != DYNAMIC for tree in trees) for key in pinned & causes.keys()):
         return None
     return EntryDifference(difference.entry, tuple(causes.values()), difference.consequences)
 
