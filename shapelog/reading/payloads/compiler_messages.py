@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from shapelog.reading.payloads.constraint_violations import violated
 from shapelog.reading.payloads.error_titles import DATA_DEPENDENT, FAILED_ON_FAKE_TENSORS, UNDECIDED_GUARD, VIOLATED, inline_hints, title_of
-from shapelog.reading.payloads.number_branches import branches_on_number
+from shapelog.reading.payloads.number_branches import branches_on_number, index_by_tensor
 from shapelog.reading.payloads.python_tracebacks import CPP_STACK, argument_text, caused_by, exception_chain, observed_message, user_stack
 from shapelog.reading.payloads.source_names import is_torch
 from shapelog.reading.records import StackFrame
@@ -82,6 +82,12 @@ _ON_PURPOSE = re.compile(r"(?:call_function|skip function) graph_break in (?:fil
 _OWN_BREAK = re.compile(r"\bgraph_break\b")
 _NUMBER_SETTING = "capture_scalar_outputs"
 MOVE_BRANCH = "Move this branch out of the compiled code: with capture_scalar_outputs, the graph would break at the branch itself."
+# What reads the number of a tensor; an index without dims is read even where a number that depends on data may be symbolic (torch 2.13).
+_READS_NUMBER = "_local_scalar_dense"
+_INDEX_WITH_DIM = (
+    "Index with a tensor that has a dimension, [{index}.reshape(1)][0] in place of [{index}]: PyTorch reads the number of one without "
+    "dimensions, and capture_scalar_outputs does not help there."
+)
 # Operators with an output whose size depends on data that PyTorch cannot trace with its setting for these, either (torch 2.13).
 _SHAPE_SETTING, _WITHOUT_KERNEL = "capture_dynamic_output_shape_ops", re.compile(r"\baten\.(?:_ctc_loss|linalg_lstsq)\b")
 MOVE_OPERATOR = f"Move this line out of the compiled code: with {_SHAPE_SETTING}, the operator would break the graph as well."
@@ -277,6 +283,8 @@ def _fitting(hints: tuple[str, ...], message: CompilerMessage, stack: Sequence[S
         return (KEPT_APART,)
     if stack and any(_NUMBER_SETTING in hint for hint in hints) and branches_on_number(stack[-1].code):
         return (MOVE_BRANCH,)
+    if stack and _READS_NUMBER in message.explanation and (index := index_by_tensor(stack[-1].code)):
+        return (_INDEX_WITH_DIM.format(index=index),)
     if _WITHOUT_KERNEL.search(message.explanation) and any(_SHAPE_SETTING in hint for hint in hints):
         return (MOVE_OPERATOR,)
     if symbolic := _SYMBOLIC_BOOL.search(message.explanation):

@@ -17,6 +17,15 @@ def branches_on_number(code: str) -> bool:
     return any(_is_number(node) for test in _tests(line_tree(code)) for node in ast.walk(test))
 
 
+def index_by_tensor(code: str) -> str:
+    """The variable by which a line indexes a tensor, where nothing else in the line reads a number of one; "" without one."""
+    tree = line_tree(code)
+    nodes = list(ast.walk(tree))
+    names = {node.slice.id for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)}
+    reads = any(_is_number(node) for node in nodes) or any(True for _ in _tests(tree))
+    return names.pop() if len(names) == 1 and not reads else ""
+
+
 def _tests(tree: ast.AST) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         if isinstance(node, (ast.If, ast.While, ast.IfExp)):

@@ -1,5 +1,8 @@
 """Lines that branch on a number of a tensor: the setting that captures such numbers does not keep the graph in one piece there."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from shapelog.reading.payloads.compiler_messages import MOVE_BRANCH, compiler_message
@@ -49,3 +52,48 @@ def test_the_setting_is_a_remedy_elsewhere(code: str) -> None:
     assert not branches_on_number(code)
     (hint,) = compiler_message(BREAK.format(code=code)).hints
     assert "capture_scalar_outputs = True" in hint
+
+
+OF_OPERATOR = """Graph break in user code at train.py:43
+Graph Break Reason: Data dependent operator
+  Explanation: Operator `aten._local_scalar_dense.default` has a non-Tensor output whose value is dependent on the data of Tensor inputs.
+  Hint: Enable tracing of data-dependent output operators with `torch._dynamo.config.capture_scalar_outputs = True`
+
+User code traceback:
+  File "train.py", line 43, in forward
+    {code}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "index"),
+    [
+        ("return rest[n] + 1", "n"),
+        ("rest = (probs - pad).clamp(min=0)[n]", "n"),
+        ("y = x[n.item()]", ""),
+        ("if x[n] > 0:", ""),
+        ("y = x[n] + z[k]", ""),
+        ("y = x[:n]", ""),
+        ("y = x.repeat_interleave(n)", ""),
+    ],
+)
+def test_an_index_without_dims_is_a_number_that_no_setting_makes_symbolic(code: str, index: str) -> None:
+    (hint,) = compiler_message(OF_OPERATOR.format(code=code)).hints
+    assert hint.startswith(f"Index with a tensor that has a dimension, [{index}.reshape(1)][0]") is bool(index)
+    assert ("capture_scalar_outputs = True" in hint) is not bool(index)
+
+
+@pytest.mark.torch
+def test_an_index_with_a_dim_stays_in_the_graph() -> None:
+    torch = pytest.importorskip("torch", minversion="2.13")
+
+    def breaks(index: Callable[[Any], Any]) -> int:
+        def f(x: Any, u: Any) -> Any:
+            return x[index((u > 0.5).sum())]
+
+        torch._dynamo.reset()
+        return len(torch._dynamo.explain(f)(torch.rand(5, 4), torch.rand(4)).break_reasons)
+
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        assert breaks(lambda n: n) == 1
+    assert breaks(lambda n: n.reshape(1)) == 0
