@@ -21,7 +21,15 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from shapelog.reading.payloads.constraint_violations import violated
-from shapelog.reading.payloads.error_titles import DATA_DEPENDENT, FAILED_ON_FAKE_TENSORS, UNDECIDED_GUARD, VIOLATED, inline_hints, title_of
+from shapelog.reading.payloads.error_titles import (
+    DATA_DEPENDENT,
+    FAILED_ON_FAKE_TENSORS,
+    TRITON_STOPPED,
+    UNDECIDED_GUARD,
+    VIOLATED,
+    inline_hints,
+    title_of,
+)
 from shapelog.reading.payloads.number_branches import branches_on_number, index_by_tensor
 from shapelog.reading.payloads.python_tracebacks import CPP_STACK, argument_text, caused_by, exception_chain, observed_message, user_stack
 from shapelog.reading.payloads.source_names import is_torch
@@ -167,6 +175,12 @@ CANNOT_RESUME = re.compile(
 )
 _RAISED_BELOW = re.compile(r"^torch\._dynamo\.exc\.\w{1,80}: ", re.M)
 # Where a worker of Inductor's raised; its traceback follows.
+_BACKWARD = "Unsupported Tensor.backward() call"
+_BACKWARD_OUTSIDE = "Compile the forward pass and the loss, and call backward() outside of compiled code."
+# A break that somebody wants there, in a text without PyTorch's hint about it.
+_DISABLED = re.compile(r"Skip (?:calling|inlining) `torch\.compiler\.disable\(\)`d function")
+_ENABLE = "Remove the call of torch.compiler.disable if its reason no longer holds; otherwise this graph break is wanted."
+_OF_COMPILATION = re.compile(r"^[\w.]*CompilationError: at \d", re.M)
 _OF_WORKER = "An exception occurred in a subprocess:"
 _NAME_OF_KERNEL = re.compile(r"Name=\S+$")
 # What torch.export asks for below the line that needs a value of the data.
@@ -252,7 +266,8 @@ def compiler_message(text: str) -> CompilerMessage:
     is_in_loop = any(part.title == _IN_LOOP for part in (first, *others))
     if first.title.endswith(_OF_WORKER):
         raised = next(reversed(exception_chain(text)), None)
-        first = first._replace(title=f"{first.title} {f'{raised.type}: {raised.message}' if raised else LOST_EXCEPTION}")
+        error = _stopped_in_worker(text) or (f"{raised.type}: {raised.message}" if raised else LOST_EXCEPTION)
+        first = first._replace(title=f"{first.title} {error}")
     hints = dict.fromkeys((*first.hints, *(hint for other in others for hint in other.hints)))
     if text.lstrip().startswith(VIOLATED):
         first = first._replace(title=violated(text) or first.title)
@@ -277,33 +292,53 @@ def compiler_message(text: str) -> CompilerMessage:
     )
 
 
+def _stopped_in_worker(text: str) -> str:
+    """The line of a kernel that Triton could not compile in a process of its own; "" for any other error there."""
+    found = list(_OF_COMPILATION.finditer(text))
+    lines = [line.strip() for line in text[found[-1].start() :].partition("\n\n")[0].splitlines()] if found else []
+    title = title_of(lines)
+    return title if TRITON_STOPPED in title else ""
+
+
 def _fitting(hints: tuple[str, ...], message: CompilerMessage, stack: Sequence[StackFrame]) -> tuple[str, ...]:
     """What to do about a break: PyTorch's hints, or another one where these do not fit what the user's line does."""
-    if stack and _OWN_BREAK.search(message.title) and is_torch(stack[-1].file):
-        return (KEPT_APART,)
-    if stack and any(_NUMBER_SETTING in hint for hint in hints) and branches_on_number(stack[-1].code):
-        return (MOVE_BRANCH,)
-    if stack and _READS_NUMBER in message.explanation and (index := index_by_tensor(stack[-1].code)):
-        return (_INDEX_WITH_DIM.format(index=index),)
-    if _WITHOUT_KERNEL.search(message.explanation) and any(_SHAPE_SETTING in hint for hint in hints):
-        return (MOVE_OPERATOR,)
-    if symbolic := _SYMBOLIC_BOOL.search(message.explanation):
-        return (_BRANCH_ON_IT.format(name=symbolic[1]),)
-    if _SYMBOLIC_SCALE.match(message.explanation):
-        return (_PASS_SIZE,)
-    if message.title == _CLASS_STATEMENT:
-        return (_DEFINE_OUTSIDE,)
-    if message.title.startswith(_BRANCH_ON_TENSOR):
-        return (_WITHOUT_BRANCH,)
-    if made := _MADE_BY_CONTEXTLIB.search(message.title):
-        return (_ENTER_OUTSIDE.format(made["inlined"] or made["skipped"]),)
-    if message.title.startswith(_RETURNS_NO_TENSOR) and (target := _TARGET.search(message.explanation)):
-        return (_OUTSIDE.format(target[1]),)
-    if _TAKES_LOCK.search(message.title):
-        return (_LOCK_OUTSIDE,)
+    if fitting := _by_line(hints, message, stack) or _by_title(hints, message):
+        return (fitting,)
     if name := _builtin_of_python(message, stack):
         return (_CALL_OUTSIDE, *[hint for hint in hints if name.startswith("<") and hint.startswith(_OF_EXTENSION)])
     return hints
+
+
+def _by_line(hints: tuple[str, ...], message: CompilerMessage, stack: Sequence[StackFrame]) -> str:
+    """What the user's line, or the operator that it calls, needs; "" where the hints fit."""
+    if stack and _OWN_BREAK.search(message.title) and is_torch(stack[-1].file):
+        return KEPT_APART
+    if stack and any(_NUMBER_SETTING in hint for hint in hints) and branches_on_number(stack[-1].code):
+        return MOVE_BRANCH
+    if stack and _READS_NUMBER in message.explanation and (index := index_by_tensor(stack[-1].code)):
+        return _INDEX_WITH_DIM.format(index=index)
+    if _WITHOUT_KERNEL.search(message.explanation) and any(_SHAPE_SETTING in hint for hint in hints):
+        return MOVE_OPERATOR
+    if symbolic := _SYMBOLIC_BOOL.search(message.explanation):
+        return _BRANCH_ON_IT.format(name=symbolic[1])
+    return _PASS_SIZE if _SYMBOLIC_SCALE.match(message.explanation) else ""
+
+
+def _by_title(hints: tuple[str, ...], message: CompilerMessage) -> str:
+    """What is known to help against a break with this title; "" where the hints fit."""
+    if message.title == _CLASS_STATEMENT:
+        return _DEFINE_OUTSIDE
+    if message.title == _BACKWARD:
+        return _BACKWARD_OUTSIDE
+    if message.title.startswith(_BRANCH_ON_TENSOR):
+        return _WITHOUT_BRANCH
+    if made := _MADE_BY_CONTEXTLIB.search(message.title):
+        return _ENTER_OUTSIDE.format(made["inlined"] or made["skipped"])
+    if message.title.startswith(_RETURNS_NO_TENSOR) and (target := _TARGET.search(message.explanation)):
+        return _OUTSIDE.format(target[1])
+    if _TAKES_LOCK.search(message.title):
+        return _LOCK_OUTSIDE
+    return _ENABLE if not hints and _DISABLED.match(message.title) else ""
 
 
 def message_of_break(text: str) -> str:

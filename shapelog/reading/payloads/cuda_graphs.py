@@ -45,7 +45,7 @@ _SKIPPED = re.compile(
     r"skipping cudagraphs? (?:due to|because) (?:(?:skipping|disabling) cudagraphs? (?:due to|because) )*(?P<reason>.*)", re.I | re.S
 )
 _AGAIN = re.compile(r"Re-recording (?:function[= ])?(?P<function>[\w.<>]+)(?:,? mode=\w+)?(?:,? reason=(?P<reason>.*))?", re.S)
-_SIZES = re.compile(r"CUDAGraph supports dynamic shapes by recording a new graph .*?observed (\d{1,9}) distinct", re.S)
+_SIZES = re.compile(r"(?:CUDAGraph supports dynamic shapes by recording a new graph .*?|We have )observed (\d{1,9}) distinct", re.S)
 # That message, with N for the number.
 _MANY_SIZES = (
     "CUDAGraph supports dynamic shapes by recording a new graph for each distinct input size. Recording too many CUDAGraphs may lead to "

@@ -75,6 +75,11 @@ _OTHER_LAYOUT = re.compile(
 _OF_OPERATOR, _MOST_DIMS = re.compile(r"Error in op: ([\w.:]{1,200})"), 20
 OUTSIDE_OF_RANGE = " outside of the range"
 _OUTSIDE = re.compile(r"(\d{1,18}) not in range \[(-?\d{1,18}), (\w{1,18})\]")
+# The title of such an error, and the error where somebody left out the explanation in front of it.
+_ON_FAKE_TENSOR, _GOT = (
+    "RuntimeError when making fake tensor call",
+    re.compile(r"[.\u2026\s]{0,9}got (\w{1,80}(?:Error|Exception))\((.*)\)\s*$"),
+)
 DATA_DEPENDENT = "data-dependent expression"
 UNDECIDED_GUARD = re.compile(r"\bGuardOnDataDependentSymNode: |^Could not guard on ")
 # What is asked of a value that only the data has; behind it, the same once more and the symbols.
@@ -150,6 +155,8 @@ def title_of(lines: list[str]) -> str:
     if _BELOW_FAKE_TENSORS.fullmatch(lines[0]) and len(lines) > 1:  # what Dynamo was doing is the stage
         called = _CALLED_ALONE.match(lines[1])
         return f"{called[1]} failed{called[2] or ''}" if called else lines[1]
+    if lines[0] == _ON_FAKE_TENSOR and (got := next(filter(None, map(_GOT.match, lines[1:2])), None)):
+        return f"{got[1]}: {argument_text(got[2])}"
     line = _COMMAND.sub(r"\1 …\2", _asked(_unquoted(lines[0])))
     advice = _INLINE_HINT.match(line)
     # What was met comes first, also where the text begins with advice.

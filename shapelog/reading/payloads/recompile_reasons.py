@@ -73,6 +73,8 @@ def of_capture(payload: str) -> list[str]:
 
 # The type of that error.
 RECOMPILE_FORBIDDEN = "RecompileError"
+# The exception of code that was compiled ahead of time, whose guards do not hold for a call.
+CHECK_FAILED = "GuardManager check failed"
 
 
 def of_error(message: str) -> list[str]:

@@ -36,7 +36,7 @@ DATED = Versions(None, 2)
 WITHOUT_IDS = Versions(None, 4)
 # Reasons with the ids of entries, and ``L[...]``.
 WITH_SOURCES_AND_IDS = Versions(5, 6)
-OLDEST_WITH_TRACE = 3
+OLDEST_WITH_TRACE = 4
 # In the tree of guards.
 _IN_GUARDS = (("framelocals_idx", Versions(7)), ("DIMENSION_DYNAMIC_MARKING_GUARD", Versions(13)))
 # In the warning at the recompile limit and in its exceptions.

@@ -9,6 +9,7 @@ from shapelog.model.frame import Frame
 from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage, compiler_message
 from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
 from shapelog.reading.payloads.error_titles import raised_by
+from shapelog.reading.payloads.recompile_reasons import CHECK_FAILED
 from shapelog.reading.payloads.source_names import Source, is_dynamo, is_library
 from shapelog.reading.records import StackFrame
 from shapelog.recompiles.became_dynamic import EarlierSymbols
@@ -80,9 +81,13 @@ def _forbidden(explained: Explanations, frame: Frame, compile: Compile, item: Re
     changed = f": {'; '.join(cause.sentence for cause in causes)}" if causes else ""
     remedy = Remedies(explained.trace.version).of_recompile(item).text if item and causes else FORBIDDEN_WITHOUT_REASON
     by = "the stance fail_on_recompile" if "fail_on_recompile" in compile.metrics.fail_reason else "error_on_recompile"
+    title = frame.title_of([compile])
+    is_ahead = CHECK_FAILED in compile.metrics.fail_reason
+    forbidden = f"{title} needed a recompilation, which the program forbids ({by})"
+    rejected = f"a call of {title} raised an error, as it does not meet the guards of code that was compiled ahead of time"
     return Finding(
         rule=_FAILED,
-        sentence=f"{frame.title_of([compile])} needed a recompilation, which the program forbids ({by}){changed}",
+        sentence=f"{rejected if is_ahead else forbidden}{changed}",
         compile=compile.label,
         place=location_of(frame),
         details=(("type", compile.metrics.fail_type),),

@@ -499,7 +499,10 @@ WORKER_STACK = '  File "/lib/torch/_inductor/compile_worker/subproc_pool.py", li
     ("raised", "named"),
     [
         ("RuntimeError: Failed to find C compiler.", "RuntimeError: Failed to find C compiler."),
-        ("triton.compiler.errors.CompilationError: at 3:4:\n  x = tl.load(p)\n      ^", "CompilationError: at 3:4: x = tl.load(p)"),
+        (
+            "triton.compiler.errors.CompilationError: at 3:4:\n  x = tl.load(p)\n      ^",
+            "Triton cannot compile `x = tl.load(p)`, line 3 of a kernel",
+        ),
         ("", LOST_EXCEPTION),
     ],
 )
@@ -578,3 +581,22 @@ def test_a_break_while_an_instruction_was_traced_is_named_by_it_where_the_text_h
 def test_a_single_word_is_what_a_cut_left_of_a_text(name: str) -> None:
     found = compiler_message(f"Unsupported call\n  {name}: Attempted")
     assert (found.title, found.explanation, found.hints) == ("Unsupported call", "", ())
+
+
+@pytest.mark.parametrize("front", ["...  ", "\u2026 ", "  "])
+def test_what_an_operation_raised_is_known_where_the_explanation_is_left_out(front: str) -> None:
+    text = f"RuntimeError when making fake tensor call\n{front}got ModuleNotFoundError(\"No module named 'flash_config'\")"
+    assert compiler_message(text).title == "ModuleNotFoundError: No module named 'flash_config'"
+
+
+@pytest.mark.parametrize(
+    ("text", "begin"),
+    [
+        ("Unsupported Tensor.backward() call\n  Hint: This graph break is fundamental.", "Compile the forward pass and the loss"),
+        ("Skip calling `torch.compiler.disable()`d function", "Remove the call of torch.compiler.disable"),
+        ("Skip calling `torch.compiler.disable()`d function\n  Hint: Remove the `torch.compiler.disable` call", "Remove the `torch"),
+    ],
+)
+def test_a_break_that_a_title_is_enough_for_has_a_hint(text: str, begin: str) -> None:
+    (hint,) = compiler_message(text).hints
+    assert hint.startswith(begin)

@@ -502,8 +502,12 @@ def test_an_unknown_guard_that_is_complete_is_a_reason(tmp_path: Path) -> None:
 
 def test_the_reason_of_a_guard_manager_that_refuses_a_call_is_one(tmp_path: Path) -> None:
     text = "[CI]: Worker failed with error 'GuardManager check failed reason: 'GLOBAL_STATE changed: num_threads '\n"
-    (item,) = report_of(text, tmp_path).explained.recompiles
+    report = report_of(text, tmp_path)
+    (item,) = report.explained.recompiles
     assert item.codes == ("SL307",)
+    (finding,) = report.findings
+    assert finding.sentence.startswith("a call of a function not named in the log raised an error, as it does not meet the guards")
+    assert (report.summary.recompiles, report.summary.failures) == (0, 1)  # code that is compiled ahead of time is not compiled again
 
 
 def test_a_blank_reason_is_none_of_pytorchs(tmp_path: Path) -> None:
@@ -516,7 +520,7 @@ def test_a_log_of_a_version_without_traces_is_not_asked_for_one(tmp_path: Path) 
     head = "[2023-11-21 23:37:52,070] torch._dynamo.convert_frame: [WARNING] "
     old = f"{head}torch._dynamo hit config.cache_size_limit (8)\n{head}   function: 'f' (/srv/a.py:36)\n"
     (words,) = report_of(old, tmp_path).trace.what_is_missing
-    assert words.endswith("needs torch 2.3; before that: TORCH_LOGS=recompiles,guards,graph_breaks python your_script.py")
+    assert words.endswith("needs torch 2.4; before that: TORCH_LOGS=recompiles,guards,graph_breaks python your_script.py")
     assert "TORCH_TRACE=" not in words
 
 

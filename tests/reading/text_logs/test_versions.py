@@ -104,4 +104,4 @@ def test_the_version_below_an_error_decides_how_to_record_more(tmp_path: Path) -
     (tmp_path / "run.txt").write_text(text, encoding="utf-8")
     (log,) = load(tmp_path / "run.txt").text_logs
     assert log.version_guess == "2.1"
-    assert log.how_to_record.startswith("TORCH_TRACE, which records everything, needs torch 2.3")
+    assert log.how_to_record.startswith("TORCH_TRACE, which records everything, needs torch 2.4")

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guards.comments import split_comment
+from shapelog.reading.payloads.recompile_reasons import CHECK_FAILED, RECOMPILE_FORBIDDEN, split_entry
 from shapelog.reading.payloads.recompile_reasons import parse as parse_reason
-from shapelog.reading.payloads.recompile_reasons import split_entry
 from shapelog.reading.text_logs import versions
 from shapelog.reading.text_logs.contents import LogContents
+from shapelog.reading.text_logs.failures.failure_text import FailureText
 from shapelog.reading.text_logs.lines.log_lines import Head
 from shapelog.reading.text_logs.logged.checked_entries import newest_checked
 from shapelog.reading.text_logs.logged.logged_compile import LoggedCompile
@@ -143,7 +144,11 @@ class LoggedRecompiles:
         is_named = bool(item.code.name or split_entry(item.reasons[0])[0])
         if is_named and {(item.compile or item.code.name, _guard_of(reason)) for reason in item.reasons} <= self._reasons:
             return
-        self.add(Head(compile=item.compile), RecompileText(item.code, item.reasons), shows_version=not item.is_checked, is_bare=True)
+        text = RecompileText(item.code, item.reasons)
+        compile = self.add(Head(compile=item.compile), text, shows_version=not item.is_checked, is_bare=True)
+        if compile is not None and item.is_checked:
+            self._contents.failures += 1
+            compile.failure = FailureText(RECOMPILE_FORBIDDEN, CHECK_FAILED, item.code, f"{CHECK_FAILED}, reason: {item.reasons[0]}")
 
     def finish_bare(self, are_quoted: bool, text: Iterable[str] = ()) -> None:
         """Take the reasons alone that were held: those that somebody quotes in a sentence, or the others.

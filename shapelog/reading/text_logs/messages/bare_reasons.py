@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guards.comments import split_comment
-from shapelog.reading.payloads.recompile_reasons import parse, split_entry
+from shapelog.reading.payloads.recompile_reasons import CHECK_FAILED, parse, split_entry
 from shapelog.reading.text_logs.lines.mentions import is_in_sentence
 from shapelog.reading.text_logs.logged.checked_entries import number_of
 from shapelog.reading.text_logs.message_kinds import QUOTED_GUARD
@@ -17,9 +17,7 @@ _ID = re.compile(r"\W{0,6}(\d{1,9}/\d{1,9})(?:_\d{1,9})?\W{0,6}")
 # Cells of a program's own table of recompilations: the function, where it is, and a guard as no other program writes one.
 _NAME, _PLACE = re.compile(r"<?\w+>?"), re.compile(r"(\S+\.py):(\d{1,9})")
 _GUARD = re.compile(r"(?:tensor '|GLOBAL_STATE |(?:len\()?[LG]\[|KeyError on [LG]\[|expected type of '[LG]\[|___\w)")
-# The exception of code that was compiled ahead of time, whose guards do not hold for a call.
-_CHECKER = "GuardManager check failed"
-_CHECKED = re.compile(_CHECKER + r",? reason: *(?P<quote>['\"]?)(?P<reason>[^\n]{1,2000}?)[\s.]{0,9}(?P=quote)[\s'\"`.]{0,9}$")
+_CHECKED = re.compile(CHECK_FAILED + r",? reason: *(?P<quote>['\"]?)(?P<reason>[^\n]{1,2000}?)[\s.]{0,9}(?P=quote)[\s'\"`.]{0,9}$")
 _QUOTED_REASON = re.compile(
     r"GuardFail\(reason=(?P<quote>['\"])(?P<reason>.*?)(?P=quote), "
     r"orig_code=<code object (?P<name>\S+)(?: at \w+)?(?:, file \"(?P<file>[^\"]*)\", line (?P<line>\d{1,9}))?"
@@ -97,7 +95,7 @@ def reasons_in(line: str) -> BareReasons | None:
     """The reasons in one line, None for a line without one."""
     if quoted := _QUOTED_REASON.search(line):
         return BareReasons((quoted["reason"],), code=LoggedCode(quoted["name"], quoted["file"] or "", int(quoted["line"] or 0)))
-    if checked := _CHECKED.match(line, max(line.find(_CHECKER), 0)):
+    if checked := _CHECKED.match(line, max(line.find(CHECK_FAILED), 0)):
         return BareReasons((checked["reason"],), is_checked=True)
     row = _in_row(line)
     if row is not None:
