@@ -421,10 +421,10 @@ def _unless_none(item: Recompile, cause: Cause) -> str:
 
 
 def _shared_remedy(causes: Sequence[Cause]) -> str:
-    """The remedy of the first cause, unless the same property changed in another way as well, which it does not help against."""
+    """The remedy of the first cause, unless the same property changed in another way as well, for which the rule's own is the remedy."""
     first = causes[0]
     same = (cause for cause in causes if cause.remedy_rule is first.remedy_rule and cause.axis == first.axis)
-    return first.own_remedy if all(cause.own_remedy == first.own_remedy for cause in same) else ""
+    return first.own_remedy if all(cause.own_remedy for cause in same) else ""
 
 
 def _tested_float(item: Recompile, cause: Cause) -> str:

@@ -208,9 +208,10 @@ class Frame:
         return next(filter(None, map(self.caller, earlier)), None)
 
     @property
-    def has_one_caller(self) -> bool:
-        """Whether all calls of which the line is known are made by one."""
-        return len({self.caller(compile) for compile in self._first_compiles} - {None}) <= 1
+    def has_only_one_caller(self) -> bool:
+        """Whether several calls are known to be made by one line, and none by another: another call is most likely made there, too."""
+        known = [called for called in map(self.caller, self._first_compiles) if called]
+        return len(known) > 1 and len(set(known)) == 1
 
     @property
     def refused_at(self) -> int | None:

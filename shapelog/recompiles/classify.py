@@ -43,7 +43,10 @@ _WITHOUT_GRADIENTS = (
 _ASKS_FOR_GRADIENTS = re.compile(r"\b(?:if|elif|while|assert)\b.*\.requires_grad\b")
 _EACH_BRANCH = "accept two graphs: the code takes another path for a tensor that requires a gradient"
 _TENSORS = frozenset((Described.TENSOR.value, "torch.Tensor"))
-_STEADY_STATE = "keep other threads from changing what the code reads, and attributes from returning something else each time they are read"
+_STEADY_STATE = (
+    "call the code once before several threads do, each of which may compile it otherwise; keep other threads from changing what it reads, "
+    "and attributes from returning something else each time they are read"
+)
 _OF_PYTORCH = "update PyTorch, or wrap the function in torch.compiler.disable"
 _SAME_FOR_GUARD = "keep what this guard checks the same in all calls, or accept one graph for each case"
 # What the inputs of a backward pass have from the forward pass; nobody passes them.
@@ -170,9 +173,8 @@ def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
         return _unknown_guard(item.reason.text)
     if item.reason and item.reason.family == "guard_error":
         return Classification(("SL399",), f"PyTorch wrote a guard that no call passes: {item.reason.code}", remedy=_OF_PYTORCH)
-    return Classification(
-        ("SL399",), "PyTorch could not determine which guard failed: the state changed during the check", remedy=_STEADY_STATE
-    )
+    sentence = "PyTorch could not determine which guard failed: the state changed during the check"
+    return Classification(("SL399",), sentence, remedy=_STEADY_STATE)
 
 
 def _unknown_guard(text: str) -> Classification:

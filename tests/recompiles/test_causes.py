@@ -4826,6 +4826,30 @@ def test_an_object_that_is_guarded_by_its_identity_has_the_remedy_for_what_asks_
         assert (cause.codes, cause.own_remedy) == (("SL308",), remedy)
 
 
+@pytest.mark.parametrize("is_frozen", [True, False])
+def test_nothing_is_written_into_a_tensor_that_freezing_made_a_constant(is_frozen: bool) -> None:
+    """The graph would not see it."""
+    config = json.dumps({"freezing": is_frozen})
+    made = trace()
+    for number in (0, 1):
+        guards = guard_tree(tensor_match(), identity("L['self'].buf", 7001 + number, "torch.Tensor"))
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guards, inductor_config=config)
+    assert only(made).own_remedy.startswith("turn torch._inductor.config.freezing off" if is_frozen else "copy_() new values")
+
+
+def test_a_float_that_became_nan_where_the_code_branches_on_it_is_no_tensor() -> None:
+    """A branch on a tensor breaks the graph."""
+    branch = "L['s'] != 5.0  # if s == 5.0:  # app/model.py:7 in f (_dynamo/symbolic_convert.py:700 in inner)"
+    first = guard_tree(tensor_match(), shapes=(branch, "not math.isnan(L['s'])"))
+    nan = guard_tree(tensor_match(), guard_manager("L['s']", "FLOAT_IS_NAN: (type(L['s']) is float and __math_isnan(L['s']))"))
+    made = trace(compiled("0/0", tensor(10, 8), guards=first, symbols=(("zf1", "3.0", "L['s']"),)))
+    cause = only(made + compiled("0/1", tensor(10, 8), guards=nan, reasons=("0/0: not math.isnan(s)",)))
+    assert (cause.verdict, cause.own_remedy.partition(" on a tensor")[0]) == (
+        Verdict.JUSTIFIED,
+        "replace the branch on this float by torch.where",
+    )
+
+
 @pytest.mark.parametrize(
     ("backends", "which"),
     [
@@ -4843,7 +4867,7 @@ def test_a_backend_that_is_a_function_is_named_without_its_directory(backends: t
     named = f"Cached backend: {backends[0]} (id=0x7f1). New backend: {backends[1]} (id=0x7f2). If this is unexpected, wrap your backend."
     reason = f"BACKEND_MATCH failure: torch.compile detected different backend callables. {named}"
     cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), reason))
-    assert f"for the same code with {which}, so" in cause.sentence
+    assert f"{which}, so the earlier cache entries do not apply" in cause.sentence
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def explained(leaves: tuple[str, str], graphs: tuple[str, str] = (SIN, SIN), sha
     ("after", "shapes", "verdict", "remedy"),
     [
         (3.0, (), Verdict.CODE, ""),
-        (2.5, (), Verdict.CODE, "wrap the number in a tensor, torch.tensor(value)"),
+        (2.5, (), Verdict.CODE, "wrap the number in a tensor, torch.tensor(float(value))"),
         (2.5, ("L['k'] != 3.0  # if k != 3:  # app/model.py:6 in f (_dynamo/a.py:1 in evaluate_expr)",), Verdict.JUSTIFIED, "replace the"),
         (2.5, (f"L['k'] != 3.0  # if k != 3:  # {LIBRARY}:6 in f (_dynamo/a.py:1 in evaluate_expr)",), Verdict.JUSTIFIED, "accept one"),
         (2.5, ("L['k'] != 7.0  # if k != 7:  # app/model.py:6 in f (_dynamo/a.py:1 in evaluate_expr)",), Verdict.CODE, "wrap the number"),

@@ -22,7 +22,7 @@ LEARNING_RATE = re.compile(r"\.param_groups\[\d+\]\['lr'\]$")
 _RATE_IN_TORCH, _OPTIMIZERS = re.compile(r"^L(?:\['kwargs'\])?\['lr'\]$"), "/torch/optim/"
 # A float that is dynamic, as its graph takes it out of a tensor.
 _TAKEN_OUT = re.compile(r'^(\w+): "Sym\([^"]*\)" = (\w+)\.item\(\)')
-_AS_TENSOR = "wrap the number in a tensor, torch.tensor(value)"
+_AS_TENSOR = "wrap the number in a tensor, torch.tensor(float(value))"
 _EACH_NUMBER = f"{_AS_TENSOR}: another value needs another graph, also where the type is the same"
 _ONE_MORE_GRAPH = "accept one more graph: PyTorch made this float dynamic when it changed"
 _ONE_MORE_NUMBER = f"{_ONE_MORE_GRAPH}, and the operator that receives it does not accept a tensor"
@@ -179,7 +179,9 @@ def _remedy_of_group(source: Source, known: CompileFacts) -> str:
 def not_a_number(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """A float that became NaN, or that was NaN."""
     is_now = item.reason is not None and item.reason.code.startswith("not ")
-    return Classification(("SL312",), f"the float {name} {'is now NaN' if is_now else 'was NaN, and no longer is'}")
+    sentence = f"the float {name} {'is now NaN' if is_now else 'was NaN, and no longer is'}"
+    branch = _branch_on_float(item.source, entry) or _branch_on_float(item.source, call)
+    return Classification(("SL312",), sentence, False, Verdict.JUSTIFIED if branch else None, FLOAT_BRANCH if branch else "")
 
 
 def _operator_with(number: str, known: CompileFacts) -> str:

@@ -56,6 +56,9 @@ _OPERATORS = frozenset({"OpOverload", "OpOverloadPacket"})
 _REGISTER_ONCE = "register the operator once, before the first compiled call: each registration makes a new object"
 _CLASS_IN_LIBRARY = "accept one graph for each class that this library code is called with"
 _SAME_TENSOR = "copy_() new values into the same tensor, or leave out guard=True where mark_static_address asks for this guard"
+# Freezing makes parameters and buffers constants of the graph (``torch/_inductor/freezing.py``).
+_FREEZES = '"freezing": true'
+_FROZEN = "turn torch._inductor.config.freezing off where weights or buffers change, or accept one graph for each set of them"
 _SAME_STATE = "copy_() new values into the same tensors of the state: the optimizer makes its step depend on which tensors they are"
 # Dynamo marks the parameters and the state of an optimizer (``torch/_dynamo/variables/optimizer.py``).
 _IN_OPTIMIZER, _ONE_OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]"), "create the optimizer once: another one has other tensors"
@@ -167,6 +170,15 @@ def _class(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) 
     return Classification(("SL311",), f"{name} changed from the class {before} to {after}", remedy=remedy or without_id)
 
 
+def _of_other_tensor(item: Violation, entry: CompileFacts, call: CompileFacts) -> str:
+    """What to do about a tensor that is guarded by its identity. Under freezing, values that are written into it later are not seen."""
+    if any(_FREEZES in str(known.compile.metric_fields.get("inductor_config", "")) for known in (entry, call)):
+        return _FROZEN
+    if _IN_OPTIMIZER.search(call.code_file):
+        return _ONE_OPTIMIZER
+    return _SAME_STATE if is_in_state(item.source, entry) else _SAME_TENSOR
+
+
 def _object(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:
     """Another object of any kind."""
     expected = str(item.expected)
@@ -178,8 +190,7 @@ def _object(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
     elif call.is_of_captured_graph:
         remedy = _OF_FORWARD
     elif expected == "torch.Tensor":
-        of_any = _SAME_STATE if is_in_state(item.source, entry) else _SAME_TENSOR
-        remedy = _ONE_OPTIMIZER if _IN_OPTIMIZER.search(call.code_file) else of_any
+        remedy = _of_other_tensor(item, entry, call)
     elif _asks_for_id(item, name):
         remedy = _WITHOUT_ID.format("object")
     elif remedy == _UNKNOWN_OBJECT and _may_be_a_constant(item):

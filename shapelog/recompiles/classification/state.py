@@ -19,6 +19,7 @@ from shapelog.recompiles.global_state import (
 from shapelog.rules import Verdict
 from shapelog.text import some
 
+_ONE_BACKEND = "use one backend for this code in every torch.compile call, and one force_backend where torch.compiler.set_stance names one"
 _ONE_CALL = "compile the code once, with one set of options, or accept one graph for each"
 _OTHER_SURROUNDINGS = "torch.compile is called with another backend, under another dispatch mode, or from another thread"
 _NO_GUARD_FAILED = f"no guard failed, which happens when {_OTHER_SURROUNDINGS}"
@@ -115,7 +116,8 @@ def backend(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
     if item.reason and not item.reason.code:
         return Classification(("SL318",), _NO_GUARD_FAILED, remedy=SAME_SURROUNDINGS)
     which = f" ({after.compiler} instead of {before.compiler})" if before.compiler and after.compiler else " object"
-    return Classification(("SL318",), f"torch.compile was called for the same code with a different backend{which}, {unused}")
+    sentence = f"the same code is compiled with a different backend{which}, {unused}"
+    return Classification(("SL318",), sentence, remedy=_ONE_BACKEND if which != " object" else "")
 
 
 def inference_mode(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) -> Classification:

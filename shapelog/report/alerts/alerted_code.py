@@ -76,7 +76,7 @@ class AlertedCode(NamedTuple):
         first = self.code.first
         frame, compile = occurrences[0].frame, occurrences[0].compile
         called = frame.caller(compile)
-        if called is None and (first.is_library or (frame.has_one_caller if compile.is_refused else not compile.stack.frames)):
+        if called is None and (first.is_library or (frame.has_only_one_caller if compile.is_refused else not compile.stack.frames)):
             # A refused call has no stack, and may be another line's, as one whose stack does not have the line.
             return (frame.last_caller_before(compile) if compile.is_refused else None) or first.called_at
         return called

@@ -1,6 +1,7 @@
 """Alerts that people read as one."""
 
 import make
+import pytest
 from payload_text import equals_match, global_state, guard_tree, tensor_match
 
 from shapelog.report.alerts.groups import alert_groups
@@ -58,6 +59,17 @@ def test_what_needs_something_else_in_one_of_the_recompilations_is_named() -> No
     assert of_size.shown_labels == ("0/1", "0/2")
     assert [text.partition(": ")[0] for text in of_size.helps] == ["0/1", "0/2"]
     assert of_size.helps[1].endswith("(SL305)")
+
+
+@pytest.mark.parametrize(("calls", "line"), [((20,), 5), ((20, 20), 20), ((20, 21), 5)])
+def test_a_refused_call_of_your_code_is_where_several_calls_are_known_to_be_made(calls: tuple[int, ...], line: int) -> None:
+    made = make.trace()
+    for number, call in enumerate(calls):
+        made += make.compile(f"0/{number}", make.tensor(10 + number, 8), name="forward", call=call)
+    last = len(calls) - 1
+    made += make.refused(f"0/{len(calls)}", f"0/{last}: tensor 'x' size mismatch at index 0. expected {10 + last}, actual 30")
+    limit = next(alert for alert in make.alerts_of(made).alerts if alert.rule.code == "SL401")
+    assert (limit.call.place.line if limit.call else limit.source_line and limit.source_line.line) == line
 
 
 def test_what_has_a_remedy_of_its_own_is_not() -> None:
