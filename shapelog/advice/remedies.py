@@ -122,6 +122,7 @@ class Remedies:
                 self._removing.setdefault(label, []).append(number)
         self._removals: dict[tuple[Compile, ...], _Removal] = {}
         self._obstacles: dict[Compile, bool] = {}
+        self._of_compiles: dict[Compile, Remedy] = {}
         # The function with the input that a suggestion marks.
         self._titles: dict[tuple[str, Mark], str] = {}
         # The compiles of a frame that take an int or a tensor, with the number of its dims.
@@ -140,6 +141,11 @@ class Remedies:
 
     def of_recompile(self, item: Recompile) -> Remedy:
         """The marks against all its causes where marking is enough, else what to do about the cause that is the obstacle, or the error."""
+        if item.compile not in self._of_compiles:
+            self._of_compiles[item.compile] = self._of_recompile(item)
+        return self._of_compiles[item.compile]
+
+    def _of_recompile(self, item: Recompile) -> Remedy:
         if item.verdict is Verdict.FAILED and not item.compile.is_forbidden:
             return Remedy(_COMPILE_FAILED, self._of_errors.get((item.frame, item.compile.label)) or _COMPILE_FAILED.remedy)
         causes = _obstacle_first(item)

@@ -81,7 +81,7 @@ def test_long_lists_show_a_few_entries_with_the_remedy_and_how_many_more_there_a
     (here / "made.log").write_bytes(make.trace(*(make.compile(f"0/{number}", *item) for number, item in enumerate(inputs))))
     shown = call("explain", "made.log", "0/30", "--width", "80").stdout
     assert shown.count("SL101 size-varies: ") == 6
-    assert "  → mark dim 0 of x0 and 9 more inputs as dynamic: shapelog suggest-dynamic" in shown
+    assert "  → mark dim 0 of x0 and 9 more inputs as dynamic: add" in shown
     assert shown.count("→ mark") == 1
     assert "  … 4 more causes, shown with --verbose\n" in shown
     assert "  other entries 0/28 0/27 0/26 0/25 0/24 0/23 0/22 0/21 and 21 more: x0.size[0]\n" in shown

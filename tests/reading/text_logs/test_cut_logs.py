@@ -211,7 +211,7 @@ def test_a_reason_that_is_not_known_is_quoted_with_the_setting_of_the_version(tm
         (
             "Unexpected recompilation: runtime guards failed even though they passed during recompilation-reason analysis. Please open",
             "PyTorch could not determine which guard failed: the state changed during the check",
-            "keep other threads from changing what the code reads",
+            "call the code once before several threads do",
         ),
         ("name 'Trunc' is not defined", "PyTorch wrote a guard that no call passes: name 'Trunc' is not defined", "update PyTorch, or"),
         (
