@@ -25,7 +25,8 @@ _NAME = re.compile(r"\w+(?:\.(?!(?:size|stride|dtype|device|requires_grad)\b|__)
 # How code asks a tensor for its sizes or strides.
 _OF_TENSOR = r"(?:\.(?:size|shape|stride)\b(?:\([^()]*\)|\[[^\[\]]*\])?)?"
 
-# Code of a function that Python before 3.12 runs as one of its own.
+# In front of what lies in an installed package.
+_PACKAGES = "/site-packages/"
 
 
 def recompile_alerts(alerted: AlertedCode) -> Iterator[Alert]:
@@ -139,7 +140,7 @@ def _guarded_elsewhere(causes: Sequence[Cause], axes: Sequence[str]) -> Iterator
     """The line that names what changed, where it is in another file: that of a function which was inlined."""
     places = (cause.place for cause in causes if axes and cause.axis == axes[0])
     if read := next((place for place in places if place and not is_torch(place.file) and _named_in(place.code, axes)), None):
-        yield f"the guard comes from {without_installation(read.quoted)}"
+        yield f"the guard comes from {without_installation(read.quoted).removeprefix(_PACKAGES)}"
 
 
 def _rest(alerted: AlertedCode, members: list[Blamed], done: Remedy) -> Rest | None:

@@ -9,7 +9,7 @@ from shapelog.advice.compile_seconds import Seconds
 from shapelog.report.results import Cell, Column
 from shapelog.reporters import Options
 from shapelog.reporters.terminal.text_page import TextPage
-from shapelog.tables.fleet import Fleet, Regression, Since, Totals
+from shapelog.tables.fleet import Fleet, FleetFailure, Regression, Since, Totals
 from shapelog.text import file_name, one_line, plural, plural_noun, seconds, seconds_in_column, taking
 
 
@@ -165,17 +165,14 @@ def _causes(page: TextPage, fleet: Fleet) -> None:
 def _failures(page: TextPage, fleet: Fleet) -> None:
     if not fleet.failures:
         return
-    page.heading("Failures", "those in most jobs first")
+    page.heading("Failed and refused compilations", "those in most jobs first")
     columns = (Column("jobs", True), Column("times", True), Column("function", is_wide=True), Column("what", is_wide=True))
-    rows = [
-        (item.jobs, item.often, _placed(item.function, item.file, item.line), item.message or _outcome(item.outcome))
-        for item in fleet.failures
-    ]
+    rows = [(item.jobs, item.often, _placed(item.function, item.file, item.line), _what(item)) for item in fleet.failures]
     page.table(columns, rows, noun="failure")
 
 
-def _outcome(outcome: str) -> str:
-    return "refused: recompile limit reached" if outcome == "limit" else "failed"
+def _what(item: FleetFailure) -> str:
+    return "refused: recompile limit reached" if item.outcome == "limit" else item.message or "failed"
 
 
 def _exports(page: TextPage, fleet: Fleet) -> None:

@@ -62,8 +62,15 @@ def test_advice_has_the_text_to_type(found: Fleet) -> None:
 
 
 def test_a_failure_and_an_unreadable_job_have_their_reason(found: Fleet) -> None:
-    assert section(shown(found), "Failures")[-1].split() == ["1", "1", "g", "model.py:9", "no"]
+    assert section(shown(found), "Failed and refused compilations")[-1].split() == ["1", "1", "g", "model.py:9", "no"]
     assert "no such file or directory" in " ".join(section(shown(found), "Jobs that could not be read"))
+
+
+def test_a_refused_call_is_called_that(found: Fleet) -> None:
+    """As everywhere else, whatever PyTorch wrote about it."""
+    refused = found.failures[0]._replace(outcome="limit", message="Dynamo recompile limit exceeded")
+    lines = section(shown(found._replace(failures=(refused,))), "Failed and refused compilations")
+    assert lines[-1].endswith("refused: recompile limit reached")
 
 
 def test_without_jobs_on_both_sides_there_is_nothing_to_compare(found: Fleet) -> None:

@@ -36,7 +36,9 @@ def in_short(conditions: Sequence[str]) -> list[str]:
 
 
 def _is_long(condition: str) -> bool:
-    return len(_renamed(condition)) > _LONG
+    """Whether it takes more than a glance: ``((-1) + n) != 1`` does, too."""
+    renamed = _renamed(condition)
+    return len(renamed) > _LONG or f" + {_NAME} " in renamed
 
 
 def _renamed(condition: str) -> str:

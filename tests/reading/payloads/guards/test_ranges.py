@@ -23,8 +23,10 @@ def test_short_conditions_are_left_as_they_are() -> None:
         ([f"((((7 + {N}) // 8) * 8) - {N}) * 100000000 <= 0"], [f"{N} % 8 == 0"]),
         ([f"((((7 + {N}) // 8) * 8) - {N}) * 100000000 <= 0", f"20 <= {N}"], [f"{N} % 8 == 0", f"24 <= {N}"]),
         ([f"{LENGTH} + 1000000 >= 10 + 10 + 10 + 10 + 10"], []),
+        ([f"((-1) + {N}) != 1"], [f"3 <= {N}"]),
+        ([f"((-2) + {N}) <= 30"], [f"{N} <= 32"]),
     ],
-    ids=["from", "two ranges", "up to", "one", "multiples", "larger multiples", "all"],
+    ids=["from", "two ranges", "up to", "one", "multiples", "larger multiples", "all", "a sum", "a sum with an end"],
 )
 def test_what_long_ones_allow_is_worked_out(conditions: list[str], short: list[str]) -> None:
     assert in_short(conditions) == short
