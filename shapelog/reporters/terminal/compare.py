@@ -83,7 +83,7 @@ def _totals(page: TextPage, comparison: Comparison) -> None:
             _total("recompilations", was.recompiles, now.recompiles, fewer),
             _total("limit hits", was.limit_hits, now.limit_hits),
             _total("failures", was.failures, now.failures),
-            _total("graph breaks", was.breaks, now.breaks),
+            _total("places with graph breaks", was.breaks, now.breaks),
         ]
     if was.cached or now.cached:
         rows.append(_total("from a compile cache", was.cached, now.cached, ""))
