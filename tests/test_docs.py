@@ -6,6 +6,9 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import indent
+from types import SimpleNamespace
+from typing import Any
 
 import click
 import pytest
@@ -115,10 +118,17 @@ def test_the_program_of_the_tutorial_is_the_one_that_was_recorded() -> None:
 def test_the_change_of_the_tutorial_pads_a_batch_of_one_and_no_other() -> None:
     torch = pytest.importorskip("torch")
     change = blocks(DOCS / "tutorial.md", "python")[1]
-    for batch, padded in ((1, 2), (2, 2), (8, 8)):
-        names = {"torch": torch, "batch": batch, "length": 5}
-        exec(compile(change, "docs/tutorial.md", "exec"), names)
-        assert (names["ids"].shape, names["mask"].shape) == ((padded, 5), (padded, 5))
+    passed: list[tuple[int, ...]] = []
+
+    def model(input_ids: Any, attention_mask: Any) -> SimpleNamespace:
+        assert input_ids.shape == attention_mask.shape
+        passed.append(tuple(input_ids.shape))
+        return SimpleNamespace(logits=torch.rand(len(input_ids), 2))
+
+    names: dict[str, Any] = {"torch": torch, "model": model}
+    exec(compile(f"def scores(batch, length):\n{indent(change, '    ')}", "docs/tutorial.md", "exec"), names)
+    assert [len(names["scores"](batch, 5)) for batch in (1, 2, 8)] == [1, 2, 8]
+    assert passed == [(2, 5), (2, 5), (8, 5)]
 
 
 def test_the_examples_of_the_python_api_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
