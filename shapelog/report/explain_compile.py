@@ -63,6 +63,17 @@ class CompileExplanation(NamedTuple):
     group: Group | None
 
     @property
+    def others_with_id(self) -> tuple[str, ...]:
+        """The labels of compiles of the same process with this id, after or before ids started again from 0."""
+        plain = self.compile.id._replace(generation=1)
+        same = (item for frame in self.trace.frames for item in frame.compiles if frame.process == self.frame.process)
+        return tuple(
+            item.label
+            for item in same
+            if item.id._replace(generation=1) == plain and item.rank == self.compile.rank and item is not self.compile
+        )
+
+    @property
     def nearest(self) -> Compile | None:
         """The nearest earlier entry; None for a first compile, and where the trace has none."""
         return self.recompile.nearest if self.recompile else None

@@ -70,6 +70,11 @@ def _head(page: TextPage, explanation: CompileExplanation) -> None:
     if metrics.guard_count is not None:
         parts.append(plural(metrics.guard_count, "guard"))
     page.line(" · ".join(parts), indent=2)
+    if also := explanation.others_with_id:
+        page.line(
+            (f"{some(also)} {'have' if also[1:] else 'has'} this id as well: ids started again, as after torch._dynamo.reset()", "dim"),
+            indent=2,
+        )
     if explanation.recompile is None and compile.measured_seconds:
         page.line(("time: ", "dim"), phase_words(compile.phases), indent=2)
     is_failed = compile.outcome in (Outcome.FAILED, Outcome.LIMIT)

@@ -176,3 +176,12 @@ def test_the_guards_of_a_recompilation_are_shown_when_asked_for() -> None:
     made = report_of("real/demo.log.gz").trace
     assert "\nGuards  a call" not in explained(made, "0/1")
     assert "\nGuards  a call reuses this compilation only if all of these hold\n  tokens: int64 [" in explained(made, "0/1", verbose=True)
+
+
+def test_other_compilations_with_the_id_are_named() -> None:
+    """``torch._dynamo.reset()`` lets ids start again."""
+    twice = trace(make.static_sizes(10, 12), make.static_sizes(10, 12))
+    words = "has this id as well: ids started again, as after torch._dynamo.reset()"
+    assert f"  0/1#2 {words}\n" in explained(twice, "0/1")
+    assert f"  0/1 {words}\n" in explained(twice, "0/1#2")
+    assert words not in explained(trace(make.static_sizes(10, 12)), "0/1")
