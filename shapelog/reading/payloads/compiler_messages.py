@@ -178,7 +178,7 @@ _RAISED_BELOW = re.compile(r"^torch\._dynamo\.exc\.\w{1,80}: ", re.M)
 _BACKWARD = "Unsupported Tensor.backward() call"
 _BACKWARD_OUTSIDE = "Compile the forward pass and the loss, and call backward() outside of compiled code."
 # A break that somebody wants there, in a text without PyTorch's hint about it.
-_DISABLED = re.compile(r"Skip (?:calling|inlining) `torch\.compiler\.disable\(\)`d function")
+DISABLED = re.compile(r"Skip (?:calling|inlining) `torch\.compiler\.disable\(\)`d function")
 _ENABLE = "Remove the call of torch.compiler.disable if its reason no longer holds; otherwise this graph break is wanted."
 _OF_COMPILATION = re.compile(r"^[\w.]*CompilationError: at \d", re.M)
 _OF_WORKER = "An exception occurred in a subprocess:"
@@ -338,7 +338,7 @@ def _by_title(hints: tuple[str, ...], message: CompilerMessage) -> str:
         return _OUTSIDE.format(target[1])
     if _TAKES_LOCK.search(message.title):
         return _LOCK_OUTSIDE
-    return _ENABLE if not hints and _DISABLED.match(message.title) else ""
+    return _ENABLE if not hints and DISABLED.match(message.title) else ""
 
 
 def message_of_break(text: str) -> str:

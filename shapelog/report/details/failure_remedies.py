@@ -3,7 +3,7 @@
 import re
 
 from shapelog.model.compile import Compile
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, LOST_REASON, NO_MESSAGE, CompilerMessage
+from shapelog.reading.payloads.compiler_messages import DISABLED, LOST_EXCEPTION, LOST_REASON, NO_MESSAGE, CompilerMessage
 from shapelog.reading.payloads.constraint_violations import HAS_OWN_GRAPH, MUST_EQUAL, OF_UNKNOWN_CONDITION, REQUIRES, TREATED_APART
 from shapelog.reading.payloads.error_titles import LINE_CUT_OFF, METAL_STOPPED, OUTSIDE_OF_RANGE, TRITON_STOPPED, UNCOMPILED_CPP
 from shapelog.reading.payloads.source_names import Source, is_library
@@ -127,7 +127,6 @@ _LOOK_ABOVE = (
     "look for the exception that PyTorch raised before this one: it names what breaks the graph of a function that the operator takes"
 )
 # A break that somebody wants there; the hint that goes with it is not in a text that is cut off.
-_LEFT_OUT_ON_PURPOSE = re.compile(r"Skip (?:calling|inlining) `torch\.compiler\.disable\(\)`d function")
 _ALLOW_BREAK = "compile without fullgraph=True, or remove torch.compiler.disable from the function that is called"
 _LEAVE_OUT_LOOP = (
     "rewrite the line where Dynamo stops, or, without fullgraph=True, wrap the whole loop around it in a function with "
@@ -458,7 +457,7 @@ def _by_stage(compile: Compile, message: CompilerMessage, line: StackFrame | Non
         named = _named_setting(message.title)
         return _SET.format(named) if named else of_call(compile)
     found = stage(compile)
-    if _LEFT_OUT_ON_PURPOSE.match(message.title):
+    if DISABLED.match(message.title):
         return _ALLOW_BREAK
     if is_in_captured_graph(compile, line):
         return OF_CAPTURED_GRAPH
