@@ -57,5 +57,5 @@ def _in_turn(item: Recompile, used: set[_Object]) -> Recompile:
     )
     if causes == item.causes:
         return item
-    is_code = item.verdict is Verdict.CODE and any(cause.verdict is Verdict.CODE for cause in causes)
-    return item._replace(causes=causes, verdict=item.verdict if is_code or item.verdict is not Verdict.CODE else Verdict.JUSTIFIED)
+    is_code_no_more = item.verdict is Verdict.CODE and all(cause.verdict is not Verdict.CODE for cause in causes)
+    return item._replace(causes=causes, verdict=Verdict.JUSTIFIED if is_code_no_more else item.verdict)
