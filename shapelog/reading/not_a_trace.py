@@ -24,7 +24,8 @@ _KINDS = (
         "the reason of a graph break alone; paste the lines around it, which name the function and the line",
     ),
     (
-        rb"dynamo hit\s+config\.\w{0,40}limit|(?:FailOn(?:Recompile|Cache)LimitHit|RecompileLimitExceeded): \w"
+        rb"dynamo hit\s+config\.\w{0,40}limit|`(?:config\.)?(?:recompile|cache_size)_limit \(\d{1,9}\)`"
+        rb"|(?:FailOn(?:Recompile|Cache)LimitHit|RecompileLimitExceeded): \w"
         rb"|[`'\"(](?:FailOn(?:Recompile|Cache)LimitHit|(?:Recompile|Cache)LimitExceeded)[`'\")]",
         "a text that mentions the recompile limit in a sentence; paste the warning itself, with its lines function: and last reason:, "
         "or the traceback",

@@ -60,7 +60,7 @@ def chromium() -> Iterator["Browser"]:
     if program is None:
         pytest.skip("there is no chromium on PATH")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         yield browser
         browser.close()
 

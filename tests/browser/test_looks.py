@@ -18,7 +18,7 @@ PARTS = ("overview", "advice", "frames", "graphs", "trace", "rules")
 # What axe-core looks at: of the other pages what they have beyond the first.
 AXE = {
     "breaks": (*PARTS, "failures", "source", "frame-0"),
-    "demo": ("overview", "advice", "frames", "trace", "rules"),
+    "demo": ("overview", "advice", "frames", "trace"),
     "check": ("overview",),
     "failures": ("overview", "failures", "source", "trace", "frame-0"),
     "limits": ("graphs", "frame-1"),

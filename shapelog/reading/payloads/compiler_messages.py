@@ -70,7 +70,7 @@ _GENERAL_HINT = re.compile(
     r"(?:If it is a Python builtin, p|P)lease (?:report|file) an issue|This is likely to be a Dynamo bug"
     r"|This graph break (?:may|is)|It may be possible to write Dynamo"
     r"|Report an issue to the backend compiler repo|Your code may result in an error|Dynamo has detected"
-    r"|Consider using data-dependent friendly APIs|If the HOP is activation checkpointing"
+    r"|Consider using data-dependent friendly APIs|If the HOP is activation checkpointing|see https://docs\.google\.com/\S+ for how to fix"
 )
 # A call of a builtin with a symbolic int or float: Dynamo moves none of these to the end of the graph (can_reorder_logs).
 _SYMBOLIC_ARGUMENT = re.compile(r"builtin \S+ \[.*\bSymNodeVariable\b")
@@ -178,7 +178,7 @@ _RAISED_BELOW = re.compile(r"^torch\._dynamo\.exc\.\w{1,80}: ", re.M)
 _BACKWARD = "Unsupported Tensor.backward() call"
 _BACKWARD_OUTSIDE = "Compile the forward pass and the loss, and call backward() outside of compiled code."
 # A break that somebody wants there, in a text without PyTorch's hint about it.
-DISABLED = re.compile(r"Skip (?:calling|inlining) `torch\.compiler\.disable\(\)`d function")
+DISABLED = re.compile(r"Skip (?:calling|inlining) `?torch\.compiler\.disable\(\)[`']?d function")
 _ENABLE = "Remove the call of torch.compiler.disable if its reason no longer holds; otherwise this graph break is wanted."
 _OF_COMPILATION = re.compile(r"^[\w.]*CompilationError: at \d", re.M)
 _OF_WORKER = "An exception occurred in a subprocess:"

@@ -121,11 +121,11 @@ class Transcriber:
 
     def _take_held(self) -> None:
         """What somebody quotes or mentions, now that it is known what the text has of it as PyTorch wrote it."""
+        above = [text for _, text in self._above]
         self._recompiles.finish_bare(are_quoted=False)
-        self._recompiles.finish_limits()
+        self._recompiles.finish_limits(above)
         self._take_changes()
         self._logged_failures.finish()
-        above = [text for _, text in self._above]
         self._recompiles.finish_bare(are_quoted=True, text=above)
         self._recompiles.take_retold(above)
         self._graph_breaks.finish()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from shapelog.advice.remedies import FORBIDDEN_WITHOUT_REASON, Remedies
 from shapelog.model.compile import Compile, Outcome
 from shapelog.model.frame import Frame
-from shapelog.reading.payloads.compiler_messages import LOST_EXCEPTION, CompilerMessage, compiler_message
+from shapelog.reading.payloads.compiler_messages import DISABLED, LOST_EXCEPTION, CompilerMessage, compiler_message
 from shapelog.reading.payloads.cuda_graphs import CudaGraphEvent, CudaGraphMessage, cuda_graph_message
 from shapelog.reading.payloads.error_titles import raised_by
 from shapelog.reading.payloads.recompile_reasons import CHECK_FAILED
@@ -170,7 +170,7 @@ def _message(compile: Compile, contradicts_mark: bool, earlier: EarlierSymbols) 
     if contradicts_mark and (too_small := _outside_of_mark(compile, earlier)):
         message = message._replace(title=too_small)
     fits_none = contradicts_mark and (_DECLARED_BUT_FIXED.search(message.title) or suggests_what_is_declared(compile.metrics.fail_reason))
-    if is_own_init(message) or fits_none:
+    if is_own_init(message) or fits_none or DISABLED.match(message.title):  # the last one's are about a break
         message = message._replace(hints=())
     elif met_first := _MET_FIRST.search(compile.error):
         message = message._replace(hints=tuple(dict.fromkeys((*compiler_message(met_first["text"]).hints, *message.hints))))

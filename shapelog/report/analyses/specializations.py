@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from shapelog.grouping import grouped
 from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.source_names import is_library
 from shapelog.reading.records import GuardAdded, Specialization, Stack
@@ -21,10 +20,12 @@ _MARK_BOTH = "By broadcasting: the tensor that it is combined with has this size
 _OF_DATA = re.compile(r"\b(?:u|zuf)\d")
 _CONDITIONS = "Conditions on sizes: where one does not hold, another graph is needed"
 _OF_EXPORT, _EXPORTS = "Conditions on sizes: the exported program accepts no others", "_export/"
+_WHEN_RUN = "Conditions on sizes that are checked when the code runs: it raises an error where one does not hold"
 _FROM_DATA = "Conditions on values that only the data have: they compile nothing again"
 _OF_VALUE = (Column("condition", is_wide=True), Column("by", is_wide=True), Column("how"), Column("compiles"))
 _ASSERTED, _ASSUMED, _NOT = "runtime_assert", "assumed to be ", "False"
-_OF_CONDITION = (Column("condition", is_wide=True), Column("by", is_wide=True), Column("compiles"), Column("rule"))
+_OF_CHECK = (Column("condition", is_wide=True), Column("by", is_wide=True), Column("compiles"))
+_OF_CONDITION = (*_OF_CHECK, Column("rule"))
 
 
 def analyze(explained: Explanations) -> Iterator[Finding | Table]:
@@ -58,15 +59,14 @@ def _conditions(explained: Explanations) -> Iterator[Table]:
     if not explained.trace.is_text or any(compile.reasons or compile.outcome is Outcome.FAILED for compile in compiles):
         return
     yield from _on_data(compiles)
-    found = ((compile, shown) for compile in compiles for shown in _added(compile))
-    groups = grouped(found, lambda pair: pair[1])
     is_export = any(_is_of_export(compile) for compile in compiles)
-    rows = [
-        (*shown, " ".join(dict.fromkeys(compile.shown_label for compile, _ in members)).strip(), "SL607" if is_export else "SL204")
-        for shown, members in groups.items()
-    ]
-    if rows:
-        yield Table("size_conditions", _OF_EXPORT if is_export else _CONDITIONS, _OF_CONDITION, tuple(rows))
+    guards = [(compile, guard) for compile in compiles for guard in compile.other_records.get(GuardAdded, ())]
+    raising = None if is_export else _ASSERTED
+    if rows := _rows_of([(compile, guard) for compile, guard in guards if guard.prefix == raising]):
+        yield Table("size_checks", _WHEN_RUN, _OF_CHECK, rows)
+    if rows := _rows_of([(compile, guard) for compile, guard in guards if guard.prefix != raising]):
+        rule = "SL607" if is_export else "SL204"
+        yield Table("size_conditions", _OF_EXPORT if is_export else _CONDITIONS, _OF_CONDITION, tuple((*row, rule) for row in rows))
 
 
 def _on_data(compiles: Sequence[Compile]) -> Iterator[Table]:
@@ -94,14 +94,15 @@ def _is_of_export(compile: Compile) -> bool:
     return any(frame.file.startswith(_EXPORTS) for symbol in compile.symbols for frame in symbol.stack.frames)
 
 
-def _added(compile: Compile) -> Iterator[tuple[str, str]]:
-    """Each condition in the words of its sources, and the line that added it. Those that pinned a symbol are in the other table."""
-    names = {symbol.name: source_name(symbol.source.display_name) for symbol in compile.symbols if symbol.source}
-    pinned = {item.symbol for item in compile.specializations}
-    for guard in compile.other_records.get(GuardAdded, ()):
-        symbols = {*symbols_in(guard.expression)} - pinned
-        if symbols and not _OF_DATA.search(guard.expression):
-            yield in_names(condition(guard.expression) or guard.expression, names), _asked_by(guard)
+def _rows_of(guards: Sequence[tuple[Compile, GuardAdded]]) -> tuple[tuple[str, str, str], ...]:
+    """Each condition in the words of its sources, the line that added it, the compiles. Those that pinned a symbol are in another table."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for compile, guard in guards:
+        names = {symbol.name: source_name(symbol.source.display_name) for symbol in compile.symbols if symbol.source}
+        if {*symbols_in(guard.expression)} - {item.symbol for item in compile.specializations} and not _OF_DATA.search(guard.expression):
+            shown = in_names(condition(guard.expression) or guard.expression, names), _asked_by(guard)
+            found.setdefault(shown, {}).setdefault(compile.shown_label)
+    return tuple((*shown, " ".join(labels).strip()) for shown, labels in found.items())
 
 
 def place(stack: Stack) -> str:

@@ -105,6 +105,11 @@ _OF_ERROR = (
     ),
     (r"modified by an inplace operation", _CLONE),
     (
+        r"view was created in no_grad mode|is a view (?:of a leaf )?and (?:its base or another view|is being modified in-?place)",
+        "write into this view in the grad mode in which it was made, both inside torch.no_grad() or both outside of it, or write into a "
+        "copy: clone()",
+    ),
+    (
         r"input to the backward that was mutated",
         "clone() what the backward pass takes (the gradients, and what was saved for it) before it is written into",
     ),
@@ -133,7 +138,10 @@ _OF_ERROR = (
         "change the version of Triton (on Windows, of triton-windows), whose own compiler fails here, or compile this code with "
         'backend="aot_eager"',
     ),
-    (r"\bunsupported operator: ", "give the operator a fake implementation, with torch.library.register_fake"),
+    (
+        r"\bunsupported operator: |Operator does not support running with fake tensors",
+        "give the operator a fake implementation, with torch.library.register_fake",
+    ),
     (r"Must call `torch\._dynamo\.reset\(\)`", "call torch._dynamo.reset() before the same code is compiled with another backend"),
     (
         r"Runtime assertion failed for expression|^u\d{1,9} (?:[<>=]=|[<>]) \d",

@@ -35,7 +35,7 @@ _KINDS = (Column("kind", is_wide=True), Column("records", True, True), Column("b
 _UNUSED = Column("known, not used", is_wide=True), Column("records", True)
 _MOST_GUARDED = 3
 _VIOLATED = RULES["SL203"]
-_ABOUT_SYMBOLS, _ON_DATA = ("specializations", "size_conditions"), "data_conditions"
+_ABOUT_SYMBOLS, _CHECKED = ("specializations", "size_conditions"), ("size_checks", "data_conditions")
 
 
 def render(report: Report, options: Options) -> bytes:
@@ -86,7 +86,7 @@ def _details(page: TextPage, report: Report) -> None:
         page,
         report,
         *_ABOUT_SYMBOLS,
-        _ON_DATA,
+        *_CHECKED,
         "declared_shapes",
         "graph_breaks",
         "restarts",
@@ -108,7 +108,7 @@ def _of_text(page: TextPage, found: Alerts) -> None:
     if any(alert.rule is _VIOLATED for alert in found.alerts):
         _tables(page, report, "specializations")
     elif all(alert.rule is UNEXPLAINED for alert in found.alerts):
-        _tables(page, report, *_ABOUT_SYMBOLS, _ON_DATA)
+        _tables(page, report, *_ABOUT_SYMBOLS, *_CHECKED)
         for rule in _of_symbols(report):
             note(page, rule.remedy, "help")
         _tables(page, report, "pgo", "performance_hints")

@@ -595,6 +595,38 @@ def test_a_function_that_is_kept_from_compiling_on_purpose_is_not_to_be_kept_fro
     assert found.remedy == "compile without fullgraph=True, or remove torch.compiler.disable from the function that is called"
 
 
+@pytest.mark.parametrize("blank", [" ", "\n"])
+def test_the_same_in_a_sentence_that_somebody_wrapped(blank: str, tmp_path: Path) -> None:
+    text = (
+        f"It failed with `torch._dynamo.exc.Unsupported: Skip inlining{blank}torch.compiler.disable()'d function`: each block is whole.\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.message is not None
+    assert found.message.title == "Skip inlining torch.compiler.disable()'d function"
+    assert found.remedy == "compile without fullgraph=True, or remove torch.compiler.disable from the function that is called"
+
+
+def test_a_link_alone_is_no_better_hint_than_what_is_known_of_the_error(tmp_path: Path) -> None:
+    text = (
+        "torch._dynamo.exc.Unsupported: Operator does not support running with fake tensors\n  Explanation:\n"
+        "  Hint: see https://docs.google.com/document/d/1GgvOe7C8 for how to fix\n\n"
+        "  Developer debug context: unsupported operator: _C.rotary_embedding.default\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.remedy == "give the operator a fake implementation, with torch.library.register_fake"
+    assert found.message is not None
+    assert found.message.specific_hints == ()
+
+
+def test_a_view_that_autograd_may_not_change_is_no_error_of_dynamo(tmp_path: Path) -> None:
+    text = (
+        "torch._dynamo.exc.InternalTorchDynamoError: RuntimeError: A view was created in\nno_grad mode and its base or another view of "
+        "its base has been modified inplace\nwith grad mode enabled.\n"
+    )
+    (found,) = failures(text, tmp_path)
+    assert found.remedy.startswith("write into this view in the grad mode in which it was made")
+
+
 def test_all_conditions_below_a_heading_that_is_cut_off_count(tmp_path: Path) -> None:
     line = "  - Not all values of {0} = L['x'].size()[{1}] in the specified range satisfy the generated guard L['x'].size()[{1}] <= {2}.\n"
     text = line.format("n", 0, 16) + line.format("m", 1, 32)

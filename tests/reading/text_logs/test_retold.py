@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from shapelog import load
+from shapelog.errors import ShapelogError
 from shapelog.reading.text_logs.lines.leads import without_loggers
 from shapelog.report.report import Report, analyze
 from shapelog.reporters import Options
@@ -241,3 +242,49 @@ def test_an_id_that_the_text_does_not_have_is_in_no_table(tmp_path: Path) -> Non
     words = shown(f"{symbols}set_replacement s53 = 64 (range_refined_to_singleton) VR[64, 64]\n", tmp_path)
     assert "mask.size()[1] 64 _ops.py:910 in decompose (framework) by a guard" in words
     assert "0/0" not in words
+
+
+@pytest.mark.parametrize("mark", ["`", "``"])
+@pytest.mark.parametrize(
+    "hit", ["hit\n{0}config.recompile_limit (8){0} on its own", "logged {0}torch._dynamo hit config.recompile_limit (8){0}"]
+)
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("___stack2 == 1.047181248664856", "the float ___stack2 was 1.047181248664856 and has changed"),
+        ("self.layer_idx == 8", "the int self.layer_idx was 8 and has changed"),
+        ("GLOBAL_STATE changed: grad_mode", "grad mode changed after this was compiled"),
+    ],
+)
+def test_a_limit_and_its_reason_in_spans_of_code_end_where_these_do(
+    mark: str, hit: str, reason: str, sentence: str, tmp_path: Path
+) -> None:
+    text = f"The frame {hit.format(mark)} with\n{mark}last reason: {reason}{mark}, after which Dynamo\ngives up.\n"
+    words = shown(text, tmp_path)
+    assert f"the last reason: {sentence} = " in words
+    assert "torch 2.7 or newer" in words
+
+
+def test_a_reason_at_the_end_of_a_sentence_has_no_period(tmp_path: Path) -> None:
+    text = "torch._dynamo hit config.recompile_limit (8) with last reason: self.layer_idx == 8.\n"
+    assert "the int self.layer_idx was 8 and has changed" in shown(text, tmp_path)
+
+
+def test_a_function_in_a_span_of_code_has_no_mark_in_its_name(tmp_path: Path) -> None:
+    text = "- `Recompiling function norm`: 8 times\n- `torch._dynamo hit config.recompile_limit (8)`\n"
+    assert "norm was recompiled once" in shown(text, tmp_path)
+
+
+def test_a_place_behind_the_words_of_a_break(tmp_path: Path) -> None:
+    text = (
+        "Recompiling function forward in user code at file.py:80\n   triggered by the following guard failure(s):\n"
+        "   - tensor 'x' size mismatch at index 0. expected 32, actual 64\n"
+    )
+    assert "--> file.py:80" in shown(text, tmp_path)
+
+
+def test_a_sentence_about_the_limit_without_a_reason_is_named_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text("`VisionBlock.forward` (`model.py:498`) hit\n`recompile_limit (8)` by itself.\n", encoding="utf-8")
+    with pytest.raises(ShapelogError, match="mentions the recompile limit in a sentence"):
+        load(path)

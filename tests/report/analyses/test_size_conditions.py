@@ -97,3 +97,17 @@ def test_conditions_on_data_are_checked_or_assumed(tmp_path: Path) -> None:
     )
     assert "Conditions on values that only the data have" in render(report, Options()).decode()
     assert report.table("size_conditions") is None
+
+
+def test_what_is_checked_when_the_code_runs_needs_no_other_graph(tmp_path: Path) -> None:
+    text = (
+        f"{SYMBOL}\n{HEAD}runtime_assert Eq(s0, s1) [guard added] y = x + z  # srv.py:10 in f (_refs/fake.py:845 in infer_size), for more\n"
+    )
+    report = report_of(text, tmp_path)
+    table = report.table("size_checks")
+    assert table is not None
+    assert table.rows == (("x.shape[0] == s1", "srv.py:10  y = x + z", "0/1"),)
+    assert report.table("size_conditions") is None
+    shown = render(report, Options()).decode()
+    assert "it raises an error where one does not hold" in " ".join(shown.split())
+    assert "one graph per branch" not in shown

@@ -36,7 +36,7 @@ _CONFIGS = re.compile(
 # What PyTorch writes below the message.
 _NOTE = re.compile(r" +(?=Set TORCH(?:_LOGS=\"\+dynamo\" and TORCHDYNAMO_VERBOSE=1 for|DYNAMO_VERBOSE=1 for the internal stack)\b)")
 # The class of an exception in a sentence of a person's, and the rest of it, which they wrapped and indented.
-_NAMED = re.compile(r"\w(?:Error|Exception|Failed|Unsupported|SymNode): \S")
+_NAMED = re.compile(r"(?:\w(?:Error|Exception|Failed|SymNode)|\bUnsupported): \S")
 _IN_SENTENCE, _MORE_WORDS = re.compile(rf"\w [`'\"]?(?:[\w.]+: )*[\w.]*{_NAMED.pattern}.*[a-z]$"), re.compile(r"[a-z]+ [a-z]")
 _FENCE, _LONGEST_SPAN, _SHORT_LINE = "```", 3, 45
 _INSIDE = re.compile(r"(?<=[(\[]) | (?=[)\]])")

@@ -1,7 +1,7 @@
 """The recompilations of a log, the calls that hit the recompile limit, and reasons that a text has alone."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shapelog.reading.payloads.guards.comments import split_comment
@@ -97,7 +97,7 @@ class LoggedRecompiles:
     def take_limits(self, head: Head, lines: list[str], is_end: bool) -> None:
         """The warnings at the recompile limit. Sentences that mention it are held, as the warning itself may follow."""
         self._contents.signs.update(versions.of_text("\n".join(lines)))
-        is_rest = is_cut_off(MessageKind.LIMIT, lines[0])
+        is_rest = is_cut_off(MessageKind.LIMIT, lines[0]) and "`last reason: " not in lines[0]
         for item in limits(lines):
             is_mention = head == Head() and not item.code.name and not is_rest
             if item.is_mentioned and head == Head() and not item.reasons:
@@ -170,10 +170,15 @@ class LoggedRecompiles:
     def take_retold(self, lines: Iterable[str]) -> None:
         """What a person writes about the limit in a sentence, where the text has nothing else."""
         for item in retold_limits(lines) if self._contents.has_only_warnings else ():
+            self._contents.signs.update(versions.of_text(f"config.{item.setting} ("))
             self._take_limit(Head(), item, is_end=False)
 
-    def finish_limits(self) -> None:
+    def finish_limits(self, text: Sequence[str]) -> None:
         """Take what sentences mention of the limit, now that it is known that the text has no warning of it."""
+        if not any(mention.limit.limit for mention in self._mentioned):  # sentences may have its value in front of the reason
+            self.take_retold(text)
+        if self._contents.limits:
+            return
         mentions = [mention for mention in self._mentioned if not mention.limit.is_mentioned]
         explained = {mention.limit.setting for mention in mentions if mention.limit.reasons}
         for limit, line, is_end in {_what_failed(mention.limit): mention for mention in mentions}.values():

@@ -28,12 +28,15 @@ _FUNCTION = re.compile(
 # Its place, where somebody wrote that on a line of its own.
 _PLACE_BELOW = re.compile(r"\s*\((?P<file>[^()\s]{1,400}):(?P<line>\d{1,9})\)\s*")
 _CUT_NAME = re.compile(r"function: '[^'\n]*$")
-_LAST_REASON = re.compile(r"(?:last reason: *|reasons?: *|due to the following guard failures: *)(?:reasons?: *)*(?P<reason>.*)$")
+_LAST_REASON = re.compile(
+    r"(?:(?P<span>`{1,2})?last reason: *|reasons?: *|due to the following guard failures: *)(?:reasons?: *)*(?P<reason>.*)$"
+)
 _OF_OLDEST = re.compile(r"\blast reason: ")
 _QUOTED = re.compile(r"\[\s*(?P<quote>['\"])(?P<text>.*?)(?P=quote)\s*\]|(?<=, )(?P<other>['\"])(?P<more>.*?)(?P=other)\s*\]")
 # What follows the limit where a page has more of the warning on the same line: its function, its reason, the head of its next line.
 _NEXT_WORDS = re.compile(
-    r"[\"'`*_)\u2019\u201d.,;:!?\s\uff0c\u3002]*(?!for function|function:|last reason|due to|reasons?:|tensor '|[VDIWEC]\d{4} )[^\W\d_]{2}"
+    r"[\"'`*_)\u2019\u201d.,;:!?\s\uff0c\u3002]*"
+    r"(?!for function|function:|(?:with )?last reason|due to|reasons?:|tensor '|[VDIWEC]\d{4} )[^\W\d_]{2}"
 )
 
 
@@ -83,8 +86,9 @@ def limits(lines: Sequence[str]) -> Iterator[LimitText]:
             found = found._replace(code=code, is_mentioned=False)
         found = _with_place_below(found, line)
         if reason:
-            has_none = reason["reason"].strip() == NO_REASON
-            listed = () if has_none else map(whole_guard, _listed(reason["reason"]))
+            text = reason["reason"].partition(reason["span"])[0] if reason["span"] else reason["reason"]
+            has_none = text.strip() == NO_REASON
+            listed = () if has_none else map(whole_guard, _listed(text))
             is_of_oldest = _OF_OLDEST.search(line) is not None and "cache_size" in found.setting
             found = found._replace(
                 reasons=tuple(listed),

@@ -31,6 +31,8 @@ _WHOLE_GUARD = re.compile(
 _WHOLE_STATE = re.compile(
     r"(?:\d{1,9}/\d{1,9}: )?GLOBAL_STATE changed:(?: (?:autocast[\w()]*|[a-z\d]+(?:_[a-z\d]+)+)){1,40}(?!\w|.{0,400}expected )"
 )
+# That of a sentence: no number of Python's ends with one.
+_PERIOD = re.compile(r"(?<=\d)\.$")
 
 # A reason up to where a page or a person wrapped it, and how the rest of it begins.
 _HALF = re.compile(
@@ -82,7 +84,7 @@ def whole_guard(reason: str) -> str:
     if state := _WHOLE_STATE.match(reason):
         return state[0]
     found = _WHOLE_GUARD.match(reason)
-    return found["guard"] if found and not parse(reason).actual else reason
+    return found["guard"] if found and not parse(reason).actual else _PERIOD.sub("", reason)
 
 
 def without_dots(line: str) -> str:

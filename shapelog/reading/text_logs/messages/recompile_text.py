@@ -10,8 +10,8 @@ from shapelog.reading.text_logs.messages.logged_code import UNKNOWN_CODE, Logged
 from shapelog.reading.text_logs.messages.reason_lines import STACK_LINE, continued, is_reason
 
 _RECOMPILING = re.compile(
-    r"(?:\[__\w{1,40}\] )?\(?['\"]?Recompiling function (?P<name>[^\s'\"{%][^\s'\"]*)"
-    r"(?: (?:in |(?=\S{1,400}\.py:\d))(?P<file>\S.*?)(?::(?P<line>\d{1,9})|:[A-Z]{1,5})?(?=[\s'\",]|$))?"
+    r"(?:\[__\w{1,40}\] )?\(?['\"]?Recompiling function (?P<name>[^\s'\"`{%][^\s'\"`]*)"
+    r"(?: (?:in (?:user code at )?|(?=\S{1,400}\.py:\d))(?P<file>\S.*?)(?::(?P<line>\d{1,9})|:[A-Z]{1,5})?(?=[\s'\",]|$))?"
     r"|Detected recompile when torch\.compile stance is '[^']*'"
     r"(?:\. filename: '(?P<stance_file>[^']*)', function name: '(?P<stance_name>[^']*)'(?:, line number: (?P<stance_line>\d{1,9}))?)?"
 )

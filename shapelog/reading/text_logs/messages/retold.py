@@ -7,7 +7,7 @@ from shapelog.reading.payloads.recompile_reasons import parse
 from shapelog.reading.text_logs.messages.limit_text import LimitText
 from shapelog.reading.text_logs.messages.logged_code import UNKNOWN_CODE, LoggedCode
 
-_LIMIT = re.compile(r"dynamo hit\s+config\.(?P<setting>\w{1,60})\s+\((?P<limit>\d{1,9})\)")
+_LIMIT = re.compile(r"\bhit\s+`{0,2}(?:config\.)?(?P<setting>(?:\w{1,40}_)?(?:recompile|cache_size)_limit)\s+\((?P<limit>\d{1,9})\)")
 _QUOTED = re.compile(r"`{1,2}([^`\n]{1,400})`{1,2}")
 _FUNCTION = re.compile(r"\b(?:on|in|of|for|function)\s+`{1,2}(?:\w{1,80}\.){0,8}(?P<name>\w{1,80})`")
 _PLACE = re.compile(r"`?(?P<file>[\w./\\-]{1,400}\.py):(?P<line>\d{1,9})\b")
@@ -37,7 +37,7 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
 
 def _reason(paragraph: str) -> str:
     """The first quotation that is a reason; "" without one."""
-    quoted = (found.strip() for found in _QUOTED.findall(paragraph))
+    quoted = (found.strip().removeprefix("last reason:").lstrip() for found in _QUOTED.findall(paragraph))
     return next((text for text in quoted if _SHORTENED not in text and parse(text).family not in _NO_REASON), "")
 
 
