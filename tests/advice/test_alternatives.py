@@ -237,11 +237,12 @@ def test_ints_before_the_list_need_dynamic_true() -> None:
     assert "dynamic=True" not in tools(trace(int_values(3, 4)), V28)
 
 
-@pytest.mark.parametrize(("count", "is_long"), [(11, False), (12, True)])
-def test_a_long_list_may_be_one_number(count: int, is_long: bool) -> None:
+@pytest.mark.parametrize(("count", "other", "is_long"), [(11, 0, False), (12, 0, True), (12, 4, False)])
+def test_a_long_list_of_dims_that_have_one_size_may_be_one_number(count: int, other: int, is_long: bool) -> None:
     made = trace()
     for number, size in enumerate((10, 12)):
-        made += compiled(f"0/{number}", *(tensor(size, 8, source=f"L['x{index}']") for index in range(count)))
+        sizes = [size + other * (index == 0) for index in range(count)]
+        made += compiled(f"0/{number}", *(tensor(size, 8, source=f"L['x{index}']") for index, size in enumerate(sizes)))
     found = tools(made)
     assert ("dynamic_values" in found) is is_long
     if is_long:

@@ -8,6 +8,10 @@ from shapelog.reading.records import StackFrame
 from shapelog.recompiles.classification.rewrites import IN_PLACE_OF, OUTSIDE, rewriting
 
 OWN, LIBRARY = "/srv/app/model.py", "/opt/venv/lib/python3.11/site-packages/transformers/masks.py"
+POOLED = (
+    "max_pool1d(x, k, stride, padding) needs the exact length: write "
+    "F.max_pool2d(x.unsqueeze(-2), (1, k), (1, stride), (0, padding)).squeeze(-2)"
+)
 ARGUMENTS = {"linspace": "-1, 2, n", "logspace": "-1, 2, n", "one_hot": "x, n"}
 
 
@@ -26,6 +30,9 @@ ARGUMENTS = {"linspace": "-1, 2, n", "logspace": "-1, 2, n", "one_hot": "x, n"}
             "avg_pool2d() needs an exact window: where it is all of a dim, write x.mean(dim, keepdim=True)",
         ),
         ("y = F.max_pool1d(x, n)", "max_pool1d() needs an exact window: where it is all of a dim, write x.amax(dim, keepdim=True)"),
+        ("y = F.max_pool1d(F.elu(self.conv(x.mT)), 3, 2, 1)", POOLED),
+        ("y = F.max_pool1d(x, kernel_size=3)", POOLED),
+        ("y = F.avg_pool2d(x, (2, 2))", ""),
         ("for row in x.unbind(0):", "unbind() makes a tensor of each part: compute with the whole tensor, or reshape it"),
         ("parts = (x + 1).split(2)", "split() makes a tensor of each part: compute with the whole tensor, or reshape it"),
         ("a, b = x.split([2, n - 2])", ""),
@@ -73,6 +80,16 @@ def test_pytorch_needs_the_number_for_the_call_and_not_for_what_replaces_it(call
     assert graphs == 1
     for one, other in zip(expected, found, strict=True):
         assert torch.allclose(torch.as_tensor(one).double(), torch.as_tensor(other).double(), atol=1e-5)
+
+
+@pytest.mark.torch
+def test_a_pool_over_one_dim_needs_the_exact_length_and_one_over_two_does_not() -> None:
+    torch = pytest.importorskip("torch", minversion="2.13")
+    graphs, expected = compilations_of("F.max_pool1d(rows.cumsum(0).mT[None], 3, 2, 1)")
+    assert graphs >= 4
+    graphs, found = compilations_of("F.max_pool2d(rows.cumsum(0).mT[None].unsqueeze(-2), (1, 3), (1, 2), (0, 1)).squeeze(-2)")
+    assert graphs == 1
+    assert all(torch.equal(one, other) for one, other in zip(expected, found, strict=True))
 
 
 @pytest.mark.torch

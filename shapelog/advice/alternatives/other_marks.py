@@ -146,11 +146,14 @@ def _span(compiles: Sequence[Compile], mark: Mark) -> list[int]:
 
 
 def dynamic_values(context: AdviceContext) -> Iterator[Alternative]:
-    """Many sources that all held one distinctive number at first."""
+    """Many dims that all have one size in the first graph that each is in, so that another number may take its place in all of them."""
     dims = [mark for mark in context.marks if not mark.is_int]
     if len(dims) < _LONG_LIST or not context.version.at_least(13):
         return
-    seen = {size for compile in context.explained.trace.compiles for tensor in compile.inputs for size in tensor.size}
+    compiles = list(context.explained.trace.compiles)
+    if len({_first_size(compiles, mark) for mark in dims}) > 1:
+        return
+    seen = {size for compile in compiles for tensor in compile.inputs for size in tensor.size}
     number = next(number for number in count(_UNUSUAL, 2) if number not in seen)
     yield Alternative(
         tool="dynamic_values",
@@ -168,6 +171,12 @@ def dynamic_values(context: AdviceContext) -> Iterator[Alternative]:
             "unless each of these numbers is named as well."
         ),
     )
+
+
+def _first_size(compiles: Sequence[Compile], mark: Mark) -> int | None:
+    """The size of a dim in the first compile that has it."""
+    inputs = (item for compile in compiles for item in compile.inputs if item.source == mark.source and mark.dim < len(item.size))
+    return next((item.size[mark.dim] for item in inputs), None)
 
 
 def static_sources(context: AdviceContext) -> Iterator[Alternative]:

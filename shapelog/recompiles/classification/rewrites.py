@@ -30,6 +30,10 @@ _POOLS = "|".join(rf"{name}[123]d" for name in _OVER_ALL)
 _CALL = re.compile(rf"(?<![\w.])(?P<owner>(?:\w+\.)*)(?P<name>{'|'.join((*_BY_NAME, *OUTSIDE, _POOLS))})\(")
 _METHOD = re.compile(rf"(?<=[\w)\]])\.(?P<name>{'|'.join(_IN_PARTS)})\((?!\[)")
 _OF_NUMPY = ("np.", "numpy.", "jnp.")
+# A window whose size is a number in the code.
+_FIXED_WINDOW = re.compile(r"\s*(?:kernel_size=)?[(\[]?\d")
+_LENGTH = "max_pool1d(x, k, stride, padding) needs the exact length: write "
+_IN_TWO_DIMS = "F.max_pool2d(x.unsqueeze(-2), (1, k), (1, stride), (0, padding)).squeeze(-2)"
 
 
 def rewriting(lines: Iterable[StackFrame | UserLine | None]) -> str:
@@ -49,5 +53,22 @@ def _rewriting(code: str) -> str:
         return f"{call} needs the exact n: write {instead}{on_device}"
     if name in OUTSIDE:
         return f"{name}() needs the exact size: call it outside the compiled code, and pass the tensor"
+    window = next((item for item in _arguments(code[found.end() :])[1:] if "=" not in item or item.lstrip().startswith("kernel_size=")), "")
+    if _FIXED_WINDOW.match(window):
+        return f"{_LENGTH}{_IN_TWO_DIMS}" if name == "max_pool1d" else ""
     method = _OVER_ALL[name[:-2]]
     return f"{name}() needs an exact window: where it is all of a dim, write x.{method}(dim, keepdim=True)"
+
+
+def _arguments(code: str) -> list[str]:
+    """The arguments of a call, from behind its parenthesis on; the last one up to the end of the line, where that is within it."""
+    found, depth = [""], 0
+    for character in code:
+        depth += (character in "([{") - (character in ")]}")
+        if depth < 0:
+            break
+        if character == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += character
+    return found

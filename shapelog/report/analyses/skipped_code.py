@@ -34,7 +34,7 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
                     frame=frame,
                     notes=_notes(entries, changes.get(compile, ())),
                 )
-            entries += compile.outcome is Outcome.COMPILED
+            entries += _computes(compile)
 
 
 def _notes(entries: int, causes: Sequence[Cause]) -> tuple[str, ...]:
@@ -46,6 +46,11 @@ def _notes(entries: int, causes: Sequence[Cause]) -> tuple[str, ...]:
 
 def _is_empty(compile: Compile) -> bool:
     return compile.outcome is Outcome.SKIPPED and compile.metrics.is_empty
+
+
+def _computes(compile: Compile) -> bool:
+    """Whether its entry is of use: one without an operation, as where all that a call does breaks the graph, saves nothing."""
+    return compile.outcome is Outcome.COMPILED and compile.metrics.op_count != 0
 
 
 def _is_compiled_by_the_user(frame: Frame, compile: Compile) -> bool:

@@ -43,6 +43,14 @@ def test_a_first_call_without_one_leaves_the_function_to_eager_mode() -> None:
     assert (make.load(trace(compiled("0/0", tensor(10, 8), **EMPTY))).compiles[0].outcome, finding.notes) == (Outcome.SKIPPED, ())
 
 
+def test_entries_without_an_operation_are_no_loss() -> None:
+    """A hook of a library that does nothing but what breaks the graph; as an entry of its own, such a call would be one more compilation."""
+    hook = {"name": "make_inputs_require_grads", "file": "/opt/venv/lib/python3.11/site-packages/transformers/utils.py"}
+    assert found(compiled("0/0", tensor(10, 8), **hook, graph_op_count=0), compiled("0/1", tensor(10, 8), **hook, **EMPTY)) == []
+    (finding,) = found(compiled("0/0", tensor(10, 8), **hook, graph_op_count=1), compiled("0/1", tensor(10, 8), **hook, **EMPTY))
+    assert finding.notes == ("its cache entry is unused",)
+
+
 def test_what_takes_no_tensor_or_goes_on_after_a_graph_break_need_not_compute_anything() -> None:
     rest = compiled("1/0", tensor(10, 8), name="torch_dynamo_resume_in_f_at_6", **EMPTY)
     assert found(compiled("0/0", **EMPTY), rest) == []
