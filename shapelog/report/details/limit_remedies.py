@@ -132,8 +132,12 @@ def _what_else(left: Sequence[Recompile]) -> str:
 
 
 def _needing_entries(own: Sequence[Recompile]) -> str:
-    """What keeps recompiles from sharing entries: what marks do not remove, and anything only where that is all a recompile has."""
-    causes = ([cause for cause in item.causes if not marks_act_on(cause)] or item.causes for item in own)
+    """What keeps recompiles from sharing entries: what marks do not remove, and anything only where that is all a recompile has.
+
+    What has two values, such as the grad mode, is left out where more than that fills the cache, unless the code can be changed.
+    """
+    many = [item for item in own if item.verdict is Verdict.CODE or not all(map(is_one_of_few, item.causes))] or own
+    causes = ([cause for cause in item.causes if not marks_act_on(cause)] or item.causes for item in many)
     return ", ".join(_most_common(causes))
 
 

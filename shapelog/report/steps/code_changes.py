@@ -84,7 +84,8 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     if (passed_at or kept_in) and confidence.level == "medium":
         confidence = Confidence("low", f"a library {'passes the tensor on' if passed_at else 'keeps the tensor'}, and may have made it")
     kind = StepKind.SETUP if alerts[0].rule.code in SET_UP else StepKind.CODE
-    eager = (Eager.LIMIT,) if any(run.keeps_below_limit(alert) for alert in alerts) else ()
+    makes_room = len(sole) < len(sure)  # for calls that were refused
+    eager = (Eager.LIMIT,) if makes_room or any(run.keeps_below_limit(alert) for alert in alerts) else ()
     saving = Saving(sum(map(_times, sole)), sum(map(_times, own.values())), saved, eager=eager, is_unsure=bool(eager))
     subjects = list(dict.fromkeys(shorten(alert.subjects[0], _LONGEST_NAME) for alert in alerts if alert.subjects))
     changed = some(subjects, _NAMED) if kind is StepKind.CODE else ""

@@ -44,6 +44,15 @@ def test_what_helps_against_nearly_all_recompilations_helps_against_the_limit() 
     assert finding.remedy.startswith("keep what adds cache entries the same in all calls (name, ")
 
 
+def test_the_grad_mode_alone_fills_no_cache_and_is_not_to_be_kept_the_same() -> None:
+    made = [make.trace()]
+    for number, (name, is_on) in enumerate([("a", True), ("a", False), ("b", True), ("b", False), ("c", True), ("c", False), ("d", True)]):
+        leaves = global_state(grad_mode=is_on), tensor_match(), equals_match("L['name']", name, "str")
+        made.append(make.compile(f"0/{number}", make.tensor(10, 8), guards=guard_tree(*leaves)))
+    (finding,) = found(b"".join(made) + make.refused("0/7", "0/6: GLOBAL_STATE changed: grad_mode "))
+    assert finding.remedy.startswith("keep what adds cache entries the same in all calls (name), or raise ")
+
+
 def test_the_end_of_an_object_is_nothing_to_keep_the_same() -> None:
     """Of an object that is gone, the calls after it have another one."""
     made = [make.trace()]
