@@ -172,10 +172,10 @@ def _in_order(causes: Iterable[CauseChange]) -> tuple[CauseChange, ...]:
 
 
 def causes_of(side: RunSide) -> Counter[tuple[str, str]]:
-    """(rule code, property) → in how many recompiles; those that failed or were refused count as well."""
+    """(rule code, property) → in how many recompiles; those that failed or were refused count as well, calls that Dynamo skipped do not."""
     found: Counter[tuple[str, str]] = Counter()
     for item in (item for report in side.reports for item in report.compiles):
-        if item.recompile:
+        if item.recompile and item.compile.outcome is not Outcome.SKIPPED:
             for key in {(cause.remedy_rule.code, cause.axis) for cause in item.recompile.causes} or {(UNEXPLAINED.code, "")}:
                 found[key] += item.weight
     return found

@@ -495,3 +495,11 @@ def test_what_only_one_of_two_logs_has_is_noted() -> None:
         in compare(before, after).notes
     )
     assert not any("left them out" in note for note in compare(before, before).notes)
+
+
+def test_a_call_that_dynamo_skipped_is_no_recompilation_that_is_left() -> None:
+    skipped = {"guards": "", "graph": "", "guard_count": None, "ir_count": 3, "has_guarded_code": True}
+    made = trace(compiled("0/0", tensor(10, 8)), compiled("0/1", tensor(12, 8), **skipped))
+    (item,) = compared(made, made).frames
+    assert item.now.recompiles == 0
+    assert item.causes == ()
