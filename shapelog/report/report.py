@@ -171,6 +171,12 @@ class Report(NamedTuple):
         failed = [item.compile for frame in self.frames for item in frame.compiles if item.compile.outcome is Outcome.FAILED]
         return self.trace.is_text and bool(failed) and all(map(raising_call, failed))
 
+    @property
+    def is_forbidden_alone(self) -> bool:
+        """Whether it has nothing but recompilations that the program forbids, as a text has that lacks what was compiled before."""
+        compiles = [item.compile for frame in self.frames for item in frame.compiles]
+        return bool(compiles) and all(compile.is_forbidden for compile in compiles)
+
     def words_of(self, verdict: Verdict) -> str:
         """A verdict in words. Without graphs and guards it is only probable that marking is enough."""
         is_probable = verdict is Verdict.MARKING and not any(

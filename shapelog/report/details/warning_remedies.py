@@ -19,6 +19,16 @@ _REMEDIES = (
     (r"global hooks on modules", "call module.compile(), or register the hooks on the modules themselves"),
     (r"pending, uninvoked backwards|still require backward", "run each backward pass before the next forward, or use torch.no_grad()"),
     (r"Online softmax is disabled on the fly|called on non-relation expression", _HARMLESS),
+    # ``torch/_inductor/scheduler.py`` of torch 2.8 and 2.9
+    (
+        r"cudagraph partition due to (?:non gpu|cpu|DeviceCopy)\b",
+        "move what runs on the CPU, or a copy to it such as .cpu(), out of the compiled code: it runs between two CUDA graphs",
+    ),
+    (
+        r"cudagraph partition due to dynamic shape",
+        "compile for fixed sizes, or pad inputs to a few sizes, where this part has to run in a CUDA graph, too",
+    ),
+    (r"cudagraph partition due to ", "nothing, unless it is slow: this part of the code runs between two CUDA graphs"),
     (r"The CUDA Graph is empty", "check that the compiled code runs on the GPU, on the device of its inputs"),
     (r"functools\.lru_cache", "remove the cache from code that is compiled if the function has side effects; otherwise nothing"),
     (r"doesn't take boxed arguments", "wrap the compiler in torch._dynamo.backends.common.aot_autograd, or in make_boxed_func"),

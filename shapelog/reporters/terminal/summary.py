@@ -65,7 +65,10 @@ def _compilations(page: TextPage, report: Report) -> None:
         nothing = f"{plural(report.unfinished, 'compilation')} did not finish" if report.unfinished else nothing
         none = "no compilation in this log succeeded" if report.trace.is_text else "no compilation succeeded"
         failed = none if summary.failures and not report.failed_outside else ""
-        page.line((f"Summary: {failed or nothing}", "bold"))
+        if report.is_forbidden_alone:
+            page.line((f"Summary: {plural(summary.failures, 'recompilation')}", "bold"), ", which the program forbids")
+        else:
+            page.line((f"Summary: {failed or nothing}", "bold"))
 
 
 def _verdicts(page: TextPage, report: Report) -> None:
@@ -92,7 +95,7 @@ def _without_code(page: TextPage, report: Report) -> None:
         page.line(*begin, (refused, "bold red"), f": recompile limit reached{taking(summary.limit_seconds)}", indent=0 if is_all else 2)
     elif not report.trace.shows_limit_hits:
         page.line(("this torch version does not record when the recompile limit is reached", "dim"), indent=2)
-    if summary.failures and (not summary.compiles or report.trace.breaks_alone):
+    if summary.failures and (not summary.compiles or report.trace.breaks_alone) and not report.is_forbidden_alone:
         failed = plural(summary.failures, "call" if report.failed_outside else "compilation")
         page.line((f"{failed} failed", "bold red"), taking(summary.failed_seconds), indent=2)
     if report.unfinished and (summary.compiles or summary.limit_hits or summary.failures):

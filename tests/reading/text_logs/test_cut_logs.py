@@ -457,6 +457,9 @@ def test_a_recompile_that_the_stance_forbids_is_a_failure(begin: str, tmp_path: 
         "f needed a recompilation, which the program forbids (the stance fail_on_recompile)"
     ]
     assert report.explained.recompiles == () or all(item.compile.is_forbidden for item in report.explained.recompiles)
+    words = render(report, Options()).decode()
+    assert "Summary: 1 recompilation, which the program forbids" in words
+    assert "succeeded" not in words
 
 
 @pytest.mark.parametrize("begin", ["", 'Traceback (most recent call last):\n  File "/srv/b.py", line 3, in <module>\n    y = f(x)\n'])

@@ -288,3 +288,10 @@ def test_a_sentence_about_the_limit_without_a_reason_is_named_as_one(tmp_path: P
     path.write_text("`VisionBlock.forward` (`model.py:498`) hit\n`recompile_limit (8)` by itself.\n", encoding="utf-8")
     with pytest.raises(ShapelogError, match="mentions the recompile limit in a sentence"):
         load(path)
+
+
+def test_parts_of_code_between_cuda_graphs_are_read_without_a_prefix(tmp_path: Path) -> None:
+    text = "```\ncudagraph partition due to non gpu ops\ncudagraph partition into 2 partitions\n```\n"
+    table = report_of(text, tmp_path).table("performance_hints")
+    assert table is not None
+    assert [row[0] for row in table.rows] == ["cudagraph partition due to non gpu ops", "cudagraph partition into 2 partitions"]
