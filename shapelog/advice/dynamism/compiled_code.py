@@ -131,15 +131,14 @@ class CompiledCode:
     def runs_autograd(self, frame: Frame) -> bool:
         """Whether its graphs went through AOTAutograd: as all in its file did, by the graphs that it wrote or had cached, or by its time.
 
-        Where another backend made some of the graphs in the file, AOTAutograd takes no notable time for those.
+        Where another backend made some of the graphs in the file, AOTAutograd takes no notable time for those. A frame that goes on after
+        a graph break may have no graph; the same backend made those of the other parts of its function.
         """
         if frame not in self._with_autograd:
             payloads = frame.compiles[0].payloads
-            takes_time = (
-                any(name == _AUTOGRAD and spent >= _NOTABLE_SECONDS for name, spent in item.phases)
-                for item in frame.entries
-                if item.graph_span
-            )
+            parts = (frame,), self.parts_of(frame)
+            graphs = next(filter(None, ([item for part in each for item in part.entries if item.graph_span] for each in parts)), [])
+            takes_time = (any(name == _AUTOGRAD and spent >= _NOTABLE_SECONDS for name, spent in item.phases) for item in graphs)
             self._with_autograd[frame] = payloads is not None and (self._all_run_autograd(payloads) or all(takes_time))
         return self._with_autograd[frame]
 

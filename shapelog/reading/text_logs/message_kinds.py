@@ -202,7 +202,8 @@ _BEGINS: tuple[tuple[MessageKind, re.Pattern[str]], ...] = (
     (
         MessageKind.INDUCTOR,
         re.compile(
-            r"skipping cudagraphs? (?:due to|because) |cudagraph partition (?:due to|into) |CUDAGraph supports dynamic shapes by\b|Re-recording (?:function[= ])?\w"
+            r"skipping cudagraphs? (?:due to|because) |cudagraph partition (?:due to|into) "
+            r"|CUDAGraph supports dynamic shapes by\b|Re-recording (?:function[= ])?\w"
             r"|We have observed \d{1,9} distinct sizes\. Please"
             r"|\brecording cudagraph tree for (?:symint key )?[\d(]|accessing (?:gradient )?tensor output of CUDAGraphs "
             r"|Unable to hit fast path of CUDAGraphs because |^\s*(?:\w+Error: )?static input data pointer changed",

@@ -84,7 +84,11 @@ _OTHER_PARAMETERS = "use one optimizer with the same parameters, or call torch._
 # What ``torch.optim.Optimizer.state`` holds for a parameter.
 _STATE = re.compile(r"\.state\[key \d+\]$")
 _FIRST_STEP = "take one step before the first compiled call, or accept the extra graph: an optimizer makes its state in its first step"
-_KEPT_STATE = "keep the state after the first compiled step: to start anew, set its tensors to zero with zero_() rather than clear it"
+# Most begin with zero, others do not: ``step_size`` of Rprop, ``eta`` and ``mu`` of ASGD, ``mu_product`` of NAdam.
+_KEPT_STATE = (
+    "keep the state after the first compiled step: to start anew, copy the values that its tensors began with into them, with copy_(), "
+    "rather than clear it"
+)
 _GROUPS, _SAME_GROUPS = ".param_groups", "add all groups of parameters to the optimizer before its first compiled step"
 _DEFAULTS, _SAME_DEFAULTS = ".__defaults__", "set the defaults of the function once, before the first call"
 _ADDED_PARAMETERS = "add its parameters before the first compiled call"

@@ -457,7 +457,15 @@ def test_a_recompile_that_the_stance_forbids_is_a_failure(begin: str, tmp_path: 
         "f needed a recompilation, which the program forbids (the stance fail_on_recompile)"
     ]
     assert report.explained.recompiles == () or all(item.compile.is_forbidden for item in report.explained.recompiles)
-    words = render(report, Options()).decode()
+
+
+def test_a_recompile_that_the_stance_forbids_with_its_reasons_is_no_compilation_that_failed(tmp_path: Path) -> None:
+    text = (
+        "Detected recompile when torch.compile stance is 'fail_on_recompile'. filename: '/srv/a.py', function name: 'f', line number: 3\n"
+        "    triggered by the following guard failure(s):\n    - 0/0: tensor 'x' size mismatch at index 0. expected 4, actual 7\n"
+        "    - 0/1: tensor 'x' size mismatch at index 0. expected 5, actual 7\n"
+    )
+    words = terminal(text, tmp_path)
     assert "Summary: 1 recompilation, which the program forbids" in words
     assert "succeeded" not in words
 

@@ -44,7 +44,7 @@ def test_a_first_call_without_one_leaves_the_function_to_eager_mode() -> None:
 
 
 def test_entries_without_an_operation_are_no_loss() -> None:
-    """A hook of a library that does nothing but what breaks the graph; as an entry of its own, such a call would be one more compilation."""
+    """As of a hook of a library that does nothing but what breaks the graph: a call with an entry of its own is one more compilation."""
     hook = {"name": "make_inputs_require_grads", "file": "/opt/venv/lib/python3.11/site-packages/transformers/utils.py"}
     assert found(compiled("0/0", tensor(10, 8), **hook, graph_op_count=0), compiled("0/1", tensor(10, 8), **hook, **EMPTY)) == []
     (finding,) = found(compiled("0/0", tensor(10, 8), **hook, graph_op_count=1), compiled("0/1", tensor(10, 8), **hook, **EMPTY))
