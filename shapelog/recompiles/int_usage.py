@@ -44,6 +44,7 @@ _LOOKING_UP = frozenset(("get", "setdefault", "pop", "index", "count"))
 _OF_TYPE = frozenset(("isinstance", "issubclass", "hasattr", "callable", "type"))
 _ASKING_FOR_TYPE = frozenset(("isinstance", "issubclass", "type", "callable", "hasattr", "is_tensor", "is_tensor_like"))
 _FAILING = frozenset(("divmod", "sorted", "bin", "hex", "oct", "chr"))
+_COMPARING = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _OF_A_DIM = frozenset(("size", "stride"))
 _FAILING_ATTRIBUTES = _OF_A_DIM | frozenset(("gcd", "lcm", "comb", "perm", "factorial", "isqrt", "isclose"))
 RANGE_PARTS = frozenset(("start", "stop", "step"))
@@ -122,6 +123,34 @@ def branches_on_type(code: str, name: str) -> bool:
     tests = (node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))) if tree else ()
     calls = (part for test in tests for part in ast.walk(test) if isinstance(part, ast.Call) and part.args and _is(part.args[0], name))
     return any((_called(call) or getattr(call.func, "attr", "")) in _ASKING_FOR_TYPE for call in calls)
+
+
+def only_compares(code: str) -> bool:
+    """Whether a line branches, and its conditions do nothing but compare sizes, numbers and what is calculated from them."""
+    tree = _parsed(code)
+    tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))] if tree else []
+    return bool(tests) and all(map(_is_comparison, tests))
+
+
+def _is_comparison(test: ast.expr) -> bool:
+    if isinstance(test, ast.BoolOp):
+        return all(map(_is_comparison, test.values))
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _is_comparison(test.operand)
+    if not isinstance(test, ast.Compare) or not all(isinstance(operator, _COMPARING) for operator in test.ops):
+        return False
+    return all(map(_is_calculated, (test.left, *test.comparators)))
+
+
+def _is_calculated(node: ast.expr) -> bool:
+    """Whether it is a name, a number, a size, or made of these without a call that needs the number."""
+    if isinstance(node, ast.Call):
+        is_size = (isinstance(node.func, ast.Name) and node.func.id == "len") or getattr(node.func, "attr", "") in _OF_A_DIM
+        return is_size and all(map(_is_calculated, node.args))
+    parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    return isinstance(node, (ast.Name, ast.Constant, ast.Attribute, ast.Subscript, ast.Tuple, ast.List, ast.BinOp, ast.UnaryOp)) and all(
+        map(_is_calculated, parts)
+    )
 
 
 def compares_nothing(code: str) -> bool:

@@ -288,9 +288,28 @@ def test_two_sizes_that_were_equal_at_first_are_a_duck_shape() -> None:
     assert "y.size()[0] == x.size()[0]" in cause.sentence
 
 
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("if x.size(0) == 10:", "SL204", "branches on it (here 10)"),
+        ("if x.shape[0] < 11 and x.shape[1] > 4:", "SL204", "branches on it (here 10)"),
+        ("y = x if x.size() != (10, 8) else -x", "SL204", "branches on it (here 10)"),
+        ("if math.log(x.shape[0]) > 2:", "SL201", "needs the exact value"),
+        ("assert x.shape[0] == 10", "SL201", "needs the exact value"),
+        ("if x.shape[0] in table:", "SL201", "needs the exact value"),
+    ],
+)
+def test_a_size_that_is_only_compared_is_branched_on(line: str, code: str, words: str) -> None:
+    user = {"user_stack": [{"filename": 0, "line": 8, "name": "f", "loc": line}]}
+    pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "10", **user}
+    cause = only(trace(compiled("0/0", tensor(10, 8), specializations=(pinned,)), compiled("0/1", tensor(12, 8))))
+    assert cause.codes == ("SL101", code)
+    assert words in cause.sentence
+
+
 def test_a_pinned_size_names_the_one_who_pinned_it() -> None:
     pinned = {"symbol": "s77", "sources": ["L['x'].size()[0]"], "value": "10"}
-    user = {"user_stack": [{"filename": 0, "line": 8, "name": "f", "loc": "if x.size(0) == 10:"}]}
+    user = {"user_stack": [{"filename": 0, "line": 8, "name": "f", "loc": "rows = list(range(x.size(0)))"}]}
     for stack, code in ((user, "SL201"), ({"user_stack": []}, "SL202")):
         made = trace(compiled("0/0", tensor(10, 8), specializations=({**pinned, **stack},)), compiled("0/1", tensor(12, 8)))
         assert only(made).codes == ("SL101", code)
@@ -2333,6 +2352,27 @@ def test_an_object_that_died_is_named_with_its_class(source: str, type: str, nam
         two(guard_tree(tensor_match(), leaf), guard_tree(tensor_match()), f"Cache line invalidated because {source} got deallocated")
     )
     assert cause.sentence == f"{named} was garbage-collected, which discards the code compiled for it"
+
+
+@pytest.mark.parametrize(
+    "reason", ["0/0: Cache line invalidated because L['self'] got deallocated", "0/0: ___check_obj_id(self, 1), type=<class 'app.Opt'>"]
+)
+@pytest.mark.parametrize(("other", "verdict"), [(2, Verdict.JUSTIFIED), (3, Verdict.CODE)])
+def test_objects_that_hold_other_parts_need_a_graph_each(other: int, verdict: Verdict, reason: str) -> None:
+    """As an optimizer of another model, of which one graph never does for both, however long each lives."""
+    made = trace()
+    for number, count in enumerate((3, other)):
+        held = guard_manager("L['self'].groups", f"LENGTH_CHECK: len(L['self'].groups) == {count}", type="list")
+        own = guard_manager("L['self']", f"ID_MATCH: ___check_obj_id(L['self'], {number + 1})", type="app.Opt")
+        graph = graph_text(
+            'L_x_: "f32[10, 8][8, 1]cpu"', *[f'y{at}: "f32[10, 8][8, 1]cpu" = l_x_ + {at}' for at in range(count)], "return ()"
+        )
+        made += compiled(
+            f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(), own, held), graph=graph, reasons=[reason] if number else ()
+        )
+    recompile = last_recompile(made)
+    assert recompile.verdict is verdict
+    assert ("accept one graph for each of these objects" in recompile.causes[0].own_remedy) is (verdict is Verdict.JUSTIFIED)
 
 
 def test_an_object_that_died_stands_for_the_one_that_came_after_it() -> None:

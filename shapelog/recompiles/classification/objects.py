@@ -3,7 +3,7 @@
 import re
 
 from shapelog.reading.payloads.guards.expressions import integer
-from shapelog.reading.payloads.properties import TENSOR, VALUE, Kind
+from shapelog.reading.payloads.properties import LENGTH, TENSOR, VALUE, Kind
 from shapelog.reading.payloads.source_names import Source, is_library
 from shapelog.recompiles.classification.functions import EACH_FUNCTION, for_functions, other_function
 from shapelog.recompiles.classification.library_calls import is_passed_by_library
@@ -62,6 +62,7 @@ _FROZEN = "turn torch._inductor.config.freezing off where weights or buffers cha
 _SAME_STATE = "copy_() new values into the same tensors of the state: the optimizer makes its step depend on which tensors they are"
 # Dynamo marks the parameters and the state of an optimizer (``torch/_dynamo/variables/optimizer.py``).
 _IN_OPTIMIZER, _ONE_OPTIMIZER = re.compile(r"[/\\]torch[/\\]optim[/\\]"), "create the optimizer once: another one has other tensors"
+_OTHER_PARTS = "accept one graph for each of these objects: what they hold differs, and so do their graphs"
 _OTHER_CONTENT = "accept one graph for each object: the code computes with numbers that differ between them"
 _WITHOUT_ID = "leave id() of it out of the compiled code, or accept one graph for each {}"
 # Before torch 2.8 a bool is guarded by its id, and CPython has True and False next to each other, 32 bytes apart.
@@ -77,7 +78,20 @@ def lifetime(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
     own = SAME_CLASS if is_class and "<locals>" in kind else ""
     remedy = ONE_GRAPH_MODULE if kind.removeprefix(THE_CLASS).startswith(GRAPH_MODULE) else own
     shown = "" if of_object or is_class else _kind_of_object(str(entry.types.get(item.source, "")))
-    return Classification(("SL319",), f"{name}{shown} was garbage-collected, which discards the code compiled for it", remedy=remedy)
+    sentence = f"{name}{shown} was garbage-collected, which discards the code compiled for it"
+    if not remedy and _holds_other_parts(item.source, entry, call):
+        return Classification(("SL319",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_PARTS)
+    return Classification(("SL319",), sentence, remedy=remedy)
+
+
+def _holds_other_parts(source: Source, entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether two objects hold lists or dicts of other lengths, as optimizers of two models do, and their graphs differ."""
+    graph, other = entry.compile.graph, call.compile.graph
+    if not graph or not other or graph.key == other.key:
+        return False
+    inside = tuple(f"{source}{mark}" for mark in ".[")
+    held = ((key, fact) for key, fact in entry.facts.items() if key[1] == LENGTH and key[0].startswith(inside))
+    return any(call.facts.get(key, fact) != fact for key, fact in held)
 
 
 def _kind_of_object(class_name: str) -> str:
@@ -198,6 +212,8 @@ def _object(item: Violation, name: str, entry: CompileFacts, call: CompileFacts)
     sentence = f"{name}{kind} is a different object from the one this was compiled for"
     if not remedy and compute_with_other_numbers(entry, call):  # such as a numpy.finfo of another dtype
         return Classification(("SL308",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_CONTENT)
+    if remedy in ("", _ITSELF, _OWN_OBJECT) and _holds_other_parts(item.source, entry, call):
+        return Classification(("SL308",), sentence, verdict=Verdict.JUSTIFIED, remedy=_OTHER_PARTS)
     return Classification(("SL308",), sentence, remedy=remedy)
 
 

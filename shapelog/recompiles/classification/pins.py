@@ -11,7 +11,7 @@ from shapelog.recompiles.classification.result import made_outside
 from shapelog.recompiles.classification.rewrites import rewriting
 from shapelog.recompiles.evidence.violation import Violation
 from shapelog.recompiles.facts.compile_facts import CompileFacts, pin_of
-from shapelog.recompiles.int_usage import Use, is_tested, spelled, use_in
+from shapelog.recompiles.int_usage import Use, is_tested, only_compares, spelled, use_in
 from shapelog.recompiles.tied_sizes import tied_to
 from shapelog.rules import Verdict
 from shapelog.text import beginning
@@ -57,7 +57,8 @@ def pinned(item: Violation, source: str, entry: CompileFacts, call: CompileFacts
     where = by_whom(specialization)
     if specializer(specialization) == "SL201" and (ends := _how_it_branches(source, specialization, known, entry, call)):
         return ("SL204",), f"; {where} branches on it{ends}"
-    words = f"{where} specialized on {specialization.value}" if is_of_zero_or_one(source, known) else f"{where} needs the exact value"
+    is_zero_or_one = is_of_zero_or_one(source, known, call)
+    words = f"{where} specialized on {specialization.value}" if is_zero_or_one else f"{where} needs the exact value"
     return (specializer(specialization),), f"; {words}"
 
 
@@ -88,7 +89,8 @@ def _how_it_branches(source: str, item: Specialization, known: CompileFacts, ent
         return ", and this call takes the other branch"
     code = _lines(item)[-1].code.strip()
     is_branch = _WITH_NUMBER.search(code) is not None and not code.startswith("assert")
-    return f" (here {item.value})" if is_branch and is_tested(code, spelled(Source(source)), in_calls=False) else ""
+    is_branch = is_branch and is_tested(code, spelled(Source(source)), in_calls=False)
+    return f" (here {item.value})" if is_branch or (Source(source).tensor_part and only_compares(code)) else ""
 
 
 def _is_excluded(source: str, value: str, call: CompileFacts) -> bool:
@@ -112,27 +114,28 @@ def _pinned_as_an_item(source: Source, entry: CompileFacts) -> tuple[tuple[str, 
     return (), ""
 
 
-def is_of_zero_or_one(source: str, known: CompileFacts) -> bool:
-    """Whether a line pinned a symbol at 0 or 1 alone, in all compiles: these need a graph of their own in code that takes other values.
+def is_of_zero_or_one(source: str, known: CompileFacts, call: CompileFacts) -> bool:
+    """Whether a line pinned a symbol at 0 or 1 alone, in all compiles, and no line at another value in that of the call.
 
-    A line that needs any value, such as the bound of a loop or an index, does not.
+    0 and 1 need a graph of their own in code that takes other values. A line that needs any value, such as the bound of a loop or an
+    index, does not.
     """
     specialization = known.specializations_by_source.get(source)
     lines = _lines(specialization)[-1:] if specialization else ()
     if any(use_in(line.code, spelled(Source(source))) is Use.PINS for line in lines):
         return False
     same_pin = known.pinned_alike(pin_of(source, specialization)) if specialization else []
-    values = {integer(pin.value) for other in (known, *same_pin) if (pin := other.specializations_by_source.get(source))}
+    values = {integer(pin.value) for other in (known, call, *same_pin) if (pin := other.specializations_by_source.get(source))}
     return bool(values) and {0, 1}.issuperset(values)
 
 
-def remedy_of_pinned_int(source: Source, line: UserLine | None, known: CompileFacts) -> tuple[Verdict | None, str]:
+def remedy_of_pinned_int(source: Source, line: UserLine | None, known: CompileFacts, call: CompileFacts) -> tuple[Verdict | None, str]:
     """(verdict, remedy) of an int that is pinned, by a line that can be written in another way; None and "" for what its rules state."""
     pin = known.specializations_by_source.get(source)
     lines = (*reversed(_lines(pin) if pin else ()), line)
     if remedy := made_outside(source, lines) or rewriting(lines[:1]):
         return Verdict.CODE, remedy
-    return None, ZERO_OR_ONE if is_of_zero_or_one(source, known) else ""
+    return None, ZERO_OR_ONE if is_of_zero_or_one(source, known, call) else ""
 
 
 def _pinned_with(source: str, entry: CompileFacts, call: CompileFacts) -> str:

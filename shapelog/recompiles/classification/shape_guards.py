@@ -258,7 +258,7 @@ def _specialized(guard: _Guard) -> Classification | None:
 def _remedy_of_pin(guard: _Guard, pin: Specialization | None, is_int: bool) -> tuple[Verdict | None, str]:
     place = place_of(guard.shape.comment)
     if is_int:
-        return remedy_of_pinned_int(guard.source, place, guard.entry)
+        return remedy_of_pinned_int(guard.source, place, guard.entry, guard.call)
     instead = rewriting(pin.user_stack.frames[-1:] if pin else (place,))
     return (Verdict.CODE, instead) if instead else (None, "")
 

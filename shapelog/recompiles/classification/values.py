@@ -152,7 +152,7 @@ def _int(item: Violation, name: str, entry: CompileFacts, call: CompileFacts) ->
         return Classification(("SL315",), f"{sentence}{_why_static(item, entry, call, has_hint)}", True)
     codes, words = pinned(item, item.source, entry, call)
     known = entry if item.source in entry.specializations_by_source else call
-    verdict, remedy = remedy_of_pinned_int(item.source, line_of(item), known) if codes else (None, "")
+    verdict, remedy = remedy_of_pinned_int(item.source, line_of(item), known, call) if codes else (None, "")
     return Classification(("SL102", *codes), sentence + words, True, verdict, remedy)
 
 
