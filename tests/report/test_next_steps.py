@@ -21,7 +21,7 @@ from shapelog.report.next_steps import CHANCES, next_steps
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.report.steps import code_changes, limit
-from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, saving_words, with_lists_compared
+from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, saving_words, with_references
 from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import Verdict
 
@@ -112,7 +112,23 @@ def test_the_lists_of_steps_are_compared_in_their_order() -> None:
     lists = ({"L['x']:0", "L['y']:0"}, set[str](), {"L['y']:0"}, {"L['x']:0", "L['y']:0", "L['k']"}, {"L['z']:0"})
     sure = Confidence("high", "")
     made = [NextStep(StepKind.MARK, "", (), Saving(), sure, stake=0.0, entries=frozenset(entries)) for entries in lists]
-    assert [(step.list_of, step.replaces) for step in with_lists_compared(made)] == [(0, 0), (0, 0), (1, 0), (0, 1), (0, 0)]
+    assert [(step.list_of, step.replaces) for step in with_references(made)] == [(0, 0), (0, 0), (1, 0), (0, 1), (0, 0)]
+
+
+def test_changes_that_a_recompilation_needs_together_name_each_other() -> None:
+    """A dtype and a float: one of the two changes alone saves nothing of 0/1."""
+    made = make.trace()
+    for number, (value, dtype) in enumerate(((0.5, "float32"), (1.5, "float64"))):
+        leaf = guard_manager("L['s']", f"EQUALS_MATCH: L['s'] == {value}", type="float")
+        guards = guard_tree(tensor_match(dtype=dtype), leaf)
+        made += make.compile(f"0/{number}", make.tensor(10, 8, dtype=f"torch.{dtype}"), guards=guards)
+    report = make.report(made)
+    one, other = with_references(steps_of(report))
+    assert {one.needs_words, other.needs_words} == {"0/1 needs step 1 as well", "0/1 needs step 2 as well"}
+    terminal = " ".join(renderer("report", "terminal")(report, Options()).decode().split())
+    assert "0/1 needs step 2 as well" in terminal
+    assert "also the" in terminal  # both are in one block
+    assert "0/1 needs step 2 as well." in renderer("report", "html")(report, Options()).decode()
 
 
 def test_of_a_long_error_of_an_operation_a_step_has_the_first_sentence() -> None:

@@ -16,8 +16,8 @@ def alert_groups(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
     """Alerts in their order. Together are those that one change removes.
 
     That is code in which Dynamo stopped with the same words, be it in several functions, and what changed in the same recompilations of
-    one function and has one remedy, be it of several rules. With them is what changed in some of these recompilations alone, if it has
-    no other remedy, is but a note, or goes with the marks that remove them.
+    one function: each of them is in one group, though it may need several things. With them is what changed in some of these
+    recompilations alone, if it has no other remedy, is but a note, or goes with the marks that remove them.
     """
     groups: list[list[Alert]] = []
     about: dict[Compile, list[list[Alert]]] = {}
@@ -39,13 +39,15 @@ def alert_groups(alerts: Iterable[Alert]) -> tuple[tuple[Alert, ...], ...]:
 
 
 def _belongs(alert: Alert, compiles: Iterable[Compile], other: Alert) -> bool:
-    """Whether an alert is about what changed in some of the recompilations of another one, and is a note, or has the same remedy.
+    """Whether an alert is about what changed in the same recompilations as another one, or in some of these, and is a note, or has the
+    same remedy.
 
     Marks have, if they remove each of its own: those of the other one remove all that it is about, whatever else changed there.
     """
     is_marked = all(AlertKind.MARKING in item.kinds for item in alert.occurrences)
+    own, others = set(compiles), {item.compile for item in other.occurrences}
     adds_nothing = alert.level is Level.NOTE or alert.remedy.text == other.remedy.text or is_marked
-    return bool(alert.why and other.why) and adds_nothing and {item.compile for item in other.occurrences}.issuperset(compiles)
+    return bool(alert.why and other.why) and (own == others or (adds_nothing and own <= others))
 
 
 def _key(alert: Alert) -> tuple[object, ...]:

@@ -103,7 +103,9 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         text=marks.lines,
     )
     labels = tuple(dict.fromkeys(item.compile.label for item in own.values()))
-    return replace(step, labels=labels, entries=marks.entries)
+    enough = {item.compile for item in alone}
+    shared = dict.fromkeys(item.compile.shown_label for item in own.values() if item.compile not in enough)
+    return replace(step, labels=labels, entries=marks.entries, shared=tuple(filter(None, shared)))
 
 
 class _MarksToo(NamedTuple):

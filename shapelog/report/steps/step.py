@@ -20,12 +20,14 @@ from shapelog.report.repository_paths import SourceLine
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import RULES, AlertKind, Remedy, Rule, Verdict
-from shapelog.text import names_of, plural, seconds
+from shapelog.text import enumerated, names_of, plural, plural_noun, seconds, some
 
 # Rules about state that a program sets up once, before the first compiled call.
 SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
 # What makes seconds notable: their share of all seconds of the run. A restart of the analysis that costs less is not worth a step.
 COSTLY = 0.05
+# The most compiles that a sentence names.
+_LABELS = 4
 _LAMBDA = "<lambda>"
 _ALIASING, _FLOAT = RULES["SL317"], RULES["SL312"]
 CONFIDENCE = ("high", "medium", "low")
@@ -101,8 +103,9 @@ class NextStep:
     ``rules`` are what it is about, ``labels`` the compiles. ``stake`` are the seconds by which steps are ranked: those that it is expected
     to save or, where code did not get compiled, those that were spent on it in vain. ``explanation``, ``hints`` and ``url`` are PyTorch's.
     ``remedy`` is how to do it, "" where the title or a hint has that, or where only the code can show it. ``entries`` are those of the
-    list of dynamic sources that it sets. Where steps are numbered, ``list_of`` is the one before it whose list has all these entries,
-    ``replaces`` the one whose list is part of its own; 0 for none.
+    list of dynamic sources that it sets, ``shared`` the compiles that need other changes, too. Where steps are numbered, ``list_of`` is the
+    one before it whose list has all these entries, ``replaces`` the one whose list is part of its own, 0 for none; ``needs`` are those
+    without which its shared compiles stay.
     """
 
     kind: StepKind
@@ -121,8 +124,17 @@ class NextStep:
     short_text: str = ""
     why_short: str = ""
     entries: frozenset[str] = frozenset()
+    shared: tuple[str, ...] = ()
     list_of: int = 0
     replaces: int = 0
+    needs: tuple[int, ...] = ()
+
+    @property
+    def needs_words(self) -> str:
+        """``1/2 needs step 6 as well``; "" for a step that is enough for all of its compiles."""
+        verb = "needs" if len(self.shared) == 1 else "need"
+        steps = f"{plural_noun(len(self.needs), 'step')} {enumerated(list(map(str, self.needs)))}"
+        return f"{some(self.shared, _LABELS)} {verb} {steps} as well" if self.needs else ""
 
 
 @dataclass(frozen=True)
@@ -185,13 +197,19 @@ class StepSources:
         return {item.frame: item for item in self.report.advice.forecasts} if self.report.advice else {}
 
 
-def with_lists_compared(steps: Sequence[NextStep]) -> tuple[NextStep, ...]:
-    """The steps in this order, numbered from 1, each with how the list that it sets goes with the latest one before it: the variable holds
-    one list.
+def with_references(steps: Sequence[NextStep]) -> tuple[NextStep, ...]:
+    """The steps in this order, numbered from 1, each with those that it needs, and with how the list that it sets goes with the latest one
+    before it: the variable holds one list.
     """
     found: list[NextStep] = []
     latest, known = 0, frozenset[str]()
+    of_label: dict[str, list[int]] = {}
     for number, step in enumerate(steps, 1):
+        for label in step.shared:
+            of_label.setdefault(label, []).append(number)
+    for number, step in enumerate(steps, 1):
+        needs = dict.fromkeys(other for label in step.shared for other in of_label[label] if other != number)
+        step = replace(step, needs=tuple(sorted(needs)), shared=tuple(label for label in step.shared if of_label[label][1:]))
         if step.entries and step.entries <= known:
             found.append(replace(step, list_of=latest))
         elif step.entries:

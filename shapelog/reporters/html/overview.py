@@ -10,7 +10,7 @@ from shapelog.model.exports import Export, ExportResult
 from shapelog.model.vllm import VllmCompilation
 from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.report import Report
-from shapelog.report.steps.step import NextStep, with_lists_compared
+from shapelog.report.steps.step import NextStep, with_references
 from shapelog.reporters.html.chart_text import Part, totals
 from shapelog.reporters.html.frame_page import FrameView
 from shapelog.rules import RULES, AlertKind, Rule, Verdict
@@ -67,7 +67,7 @@ def overview(report: Report, views: tuple[FrameView, ...], steps: tuple[NextStep
         python=python if len(python) <= _MAX_LIST else "",
         why=_why(report, shell),
         codes=tuple(rule for code, rule in RULES.items() if code in codes),
-        steps=with_lists_compared(steps),
+        steps=with_references(steps),
         exports_lead=export_verdict(report.trace.exports),
     )
 

@@ -6,7 +6,7 @@ from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.report.alerts.groups import alert_groups
 from shapelog.report.results import Column
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.diagnostic import also, diagnostic
+from shapelog.reporters.terminal.diagnostic import diagnostic
 from shapelog.reporters.terminal.next_steps import SCREEN, next_steps_list, start_here, where_listed
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import one_line, plural, shorten
@@ -56,7 +56,7 @@ def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], checked
         if number:
             page.blank()
         item = of_alert[alert]
-        diagnostic(page, alert, item.level, (*also(page, alert, others), *_notes(item, checked)))
+        diagnostic(page, alert, item.level, others, _notes(item, checked))
 
 
 def _notes(item: CheckedAlert, checked: CheckResult) -> list[str]:

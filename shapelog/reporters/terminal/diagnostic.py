@@ -21,8 +21,12 @@ _TEXT, _HINTS, _LABELS, _OTHERS = 2, 2, 8, 3
 _FACTS = 4
 
 
-def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] = (), elsewhere: str = "") -> None:
-    """``level`` is how bad it is here; ``notes`` are further facts; ``elsewhere`` is where all that changed is listed, if anywhere."""
+def diagnostic(
+    page: TextPage, alert: Alert, level: Level, others: Sequence[Alert] = (), notes: Iterable[str] = (), elsewhere: str = ""
+) -> None:
+    """``level`` is how bad it is here; ``others`` are about the same, or some of it; ``notes`` are further facts; ``elsewhere`` is where
+    all that changed is listed, if anywhere.
+    """
     page.diagnostic(level, alert.rule, alert.sentence)
     call = alert.call
     compiles = _compiles(page, alert)
@@ -45,18 +49,26 @@ def diagnostic(page: TextPage, alert: Alert, level: Level, notes: Iterable[str] 
         explanation(page, message)
     for text in exception_lines(alert.exceptions, " ".join(message.title for message in alert.messages)):
         note(page, text, "raised")
-    for text in (*alert.notes, *notes):
+    for text in (*alert.notes, *also(page, alert, others, elsewhere), *notes):
         note(page, text)
+    _helps(page, alert, others)
+    for hint in at_limit.hints if at_limit else ():
+        note(page, hint, "help")
+    for url in dict.fromkeys(message.url for message in messages if message.url):
+        _see(page, url)
+
+
+def _helps(page: TextPage, alert: Alert, others: Sequence[Alert]) -> None:
+    """What to do about it, and what the same recompilations need as well."""
     of_pytorch = {hint for message in alert.messages for hint in message.hints}
     helps = alert.helps if page.verbose else alert.helps[:_HINTS]
     for number, text in enumerate(helps):
         note(page, _sentences_that_fit(page, text) if number and text in of_pytorch else text, "help")
     if len(helps) < len(alert.helps):
         page.line((f"   = … {len(alert.helps) - len(helps)} more, shown with --verbose", "dim"))
-    for hint in at_limit.hints if at_limit else ():
-        note(page, hint, "help")
-    for url in dict.fromkeys(message.url for message in messages if message.url):
-        _see(page, url)
+    for item in others if page.verbose else others[:_OTHERS]:
+        if _needs_more(alert, item):
+            note(page, f"{item.remedy.text} ({item.rule.code})", "help")
 
 
 def _more_facts(alert: Alert, elsewhere: str) -> Iterator[str]:
@@ -76,10 +88,16 @@ def also(page: TextPage, alert: Alert, others: Sequence[Alert], elsewhere: str =
         yield f"also {of_these}{item.why} ({item.rule.code})" if item.why else _elsewhere(page, alert, item)
         if item.why and page.verbose:
             yield from _more_facts(item, elsewhere)
-        if item.why and page.verbose and item.remedy.text != alert.remedy.text:
+        if item.why and page.verbose and item.remedy.text != alert.remedy.text and not _needs_more(alert, item):
             yield f"help for {item.rule.code}: {item.remedy.text}"
     if len(shown) < len(others):
         yield f"also {len(others) - len(shown)} more, shown with --verbose"
+
+
+def _needs_more(alert: Alert, other: Alert) -> bool:
+    """Whether the recompilations of an alert need something else as well, for what changed in all of them, too."""
+    is_same = {item.compile for item in other.occurrences} == {item.compile for item in alert.occurrences}
+    return bool(other.why) and is_same and other.level is not Level.NOTE and other.remedy.text != alert.remedy.text
 
 
 def _elsewhere(page: TextPage, alert: Alert, other: Alert) -> str:

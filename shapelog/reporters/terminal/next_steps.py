@@ -2,7 +2,7 @@
 
 from rich.text import Text
 
-from shapelog.report.steps.step import NextStep, StepKind, saving_words, with_lists_compared
+from shapelog.report.steps.step import NextStep, StepKind, saving_words, with_references
 from shapelog.reporters.terminal.text_page import CONFIDENCE_COLORS, LONGEST_COPIED, TextPage
 from shapelog.text import file_name, one_line, plural
 
@@ -29,7 +29,7 @@ def next_steps_list(page: TextPage, steps: tuple[NextStep, ...], note: str = "",
     if not steps:
         return
     page.heading(title, note)
-    for number, step in enumerate(page.listed(with_lists_compared(steps), "step"), 1):
+    for number, step in enumerate(page.listed(with_references(steps), "step"), 1):
         _step(page, number, step)
 
 
@@ -57,6 +57,8 @@ def _step(page: TextPage, number: int, step: NextStep) -> None:
         page.line((f"the list of step {step.list_of} has these entries", "dim"), indent=5)
     elif step.replaces:
         page.line((f"this list replaces that of step {step.replaces}", "dim"), indent=5)
+    if step.needs:
+        page.line((step.needs_words, "dim"), indent=5)
     if step.why_short and not step.list_of:
         page.line((step.why_short, "dim"), indent=5)
     if not step.text and (help := (*step.hints, step.remedy)[0]):
