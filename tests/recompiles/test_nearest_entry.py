@@ -335,6 +335,18 @@ def test_that_a_parameter_requires_a_gradient_is_no_change_of_its_own(needs_grad
     assert recompile.nearest.label == label
 
 
+def test_of_two_entries_that_differ_in_one_thing_the_one_for_the_same_grad_mode_is_nearer() -> None:
+    """That calls with and without gradients need a graph each is no reason where there is one for either; the float is."""
+    made = trace()
+    for number, (is_on, value) in enumerate(((True, 1.5), (False, 1.5), (True, 2.5), (False, 2.5))):
+        leaf = guard_manager("L['s']", f"EQUALS_MATCH: L['s'] == {value}", type="float")
+        grad = tensor_match(requires_grad=True)
+        made += compile(f"0/{number}", tensor(10, 8, requires_grad=True), guards=guard_tree(global_state(grad_mode=is_on), grad, leaf))
+    recompile = last_recompile(made)
+    assert recompile.nearest is not None
+    assert (recompile.nearest.label, [cause.axis for cause in recompile.causes], recompile.verdict) == ("0/1", ["s"], Verdict.CODE)
+
+
 def test_a_state_that_the_first_call_has_not_is_another_kind_of_call() -> None:
     """The first state is a part of a larger tensor, the next is copied: the entry for other strides is nearer than that for no state."""
     parts, state = ("L['state'].keys", "L['state'].values"), "TYPE_MATCH: ___check_type_id(L['state'], 140057847825888)"
