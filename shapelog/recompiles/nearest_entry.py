@@ -233,11 +233,12 @@ def _is_replaced(item: EntryDifference, versions: Mapping[tuple[Source, Property
 
 
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
-    """Fewest objects of another type, then one that PyTorch still has, then fewest causes that are not sizes, then one for as many dims,
-    then one for the same of two modes that need a graph each (with and without gradients, training and evaluation), then fewest ints of
-    which the entry needs 0 or 1, then one that does not differ in sizes as well as in other things, then a similar graph, then fewest causes that are not even ints (one whose exact value led to another graph is not), then fewest size causes, then
-    fewest consequences, then one for any float but NaN, then fewest changes to what the guards do not name, then the most recently used.
-    One that differs in strides alone, or in being a view, comes before one for other sizes that a mark does not merge; one that differs in
+    """Fewest objects of another type, then one that PyTorch still has, then fewest causes that are not sizes, then one for as many
+    dims, then one for the same of two modes that need a graph each (with and without gradients, training and evaluation), then fewest
+    ints of which the entry needs 0 or 1, then one that does not differ in sizes as well as in other things, then a similar graph, then
+    fewest causes that are not even ints (one whose exact value led to another graph is not), then fewest size causes, then fewest
+    consequences, then one for any float but NaN, then fewest changes to what the guards do not name, then the most recently used. One
+    that differs in strides alone, or in being a view, comes before one for other sizes that a mark does not merge; one that differs in
     a single item of a list or dict before one for another length or other keys of it, whose items are not compared.
     """
     explained = [((_other_types(item), _is_discarded(item), item.non_size_causes), item) for item in differences if item.causes]
