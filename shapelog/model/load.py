@@ -13,7 +13,7 @@ from shapelog.reading.open_trace import OpenTrace, open_selection
 from shapelog.reading.reader import Reader
 from shapelog.reading.records import Config
 from shapelog.reading.scanner import Record
-from shapelog.reading.trace_files import ProgressCallback, TraceFile
+from shapelog.reading.trace_files import STANDARD_INPUT, ProgressCallback, TraceFile
 
 # Files from this size on report their progress, in bytes; and how many records are decoded between two reports.
 _LARGE, _PROGRESS_STEP = 100_000_000, 256
@@ -94,7 +94,7 @@ def _not_a_trace(file: TraceFile, reader: Reader) -> tuple[str, list[Problem]]:
     """Why a file without a readable record is refused, and the problem that it is where other files can be read."""
     damage = next((item.message for item in reader.trace.problems), "")
     is_gone = bool(damage) and not reader.trace.size
-    reason = "nothing of it can be read" if is_gone else describe_non_trace(bytes(reader.data[:LOOKED_AT]))
+    reason = "nothing of it can be read" if is_gone else describe_non_trace(bytes(reader.data[:LOOKED_AT]), file.name == STANDARD_INPUT)
     reason += f"; {damage}" if damage else ""
     return f"{file.place}: {reason}", [] if is_gone else [Problem("foreign-file", reason, file.name, severity=DATA_LOSS)]
 

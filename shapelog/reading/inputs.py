@@ -25,6 +25,7 @@ from shapelog.reading.compression import (
 from shapelog.reading.not_a_trace import HOW_TO_RECORD
 from shapelog.reading.trace_files import (
     MOST_OPENED_REMOTELY,
+    STANDARD_INPUT,
     WEB_TIMEOUT,
     FileEntry,
     ProgressCallback,
@@ -90,7 +91,7 @@ def select(path: str, options: InputOptions = _DEFAULT) -> Selection:
     except FileNotFoundError as error:
         raise ShapelogError(f"{path}: no such file or directory; {HOW_TO_RECORD}") from error
     except (OSError, ValueError) as error:
-        name = "standard input" if path == "-" else redacted_url(path)
+        name = STANDARD_INPUT if path == "-" else redacted_url(path)
         raise ShapelogError(f"{name}: cannot read: {getattr(error, 'strerror', None) or error}") from error
 
 
@@ -99,8 +100,8 @@ def _select(path: str, options: InputOptions) -> Selection:
         raise ShapelogError('"" is not a path (use . for the current directory)')
     if path == "-":
         if sys.stdin is None:
-            raise ShapelogError("standard input: cannot read: it is closed")
-        return _select_stream("standard input", read_chunks(sys.stdin.buffer), options)
+            raise ShapelogError(f"{STANDARD_INPUT}: cannot read: it is closed")
+        return _select_stream(STANDARD_INPUT, read_chunks(sys.stdin.buffer), options)
     if is_url(path):
         if not path.lower().startswith("file://"):
             return _select_url(path, options)
@@ -308,10 +309,10 @@ def runs_in(where: Path) -> list[tuple[Path, ...]]:
 def _logs_in(where: Path) -> tuple[list[FileEntry], list[FileEntry]]:
     """The entries of a directory with the names of traces or of text logs, and all entries.
 
-    Raises ShapelogError where only directories in it have traces.
+    Raises ShapelogError where only directories in it have traces: a text next to these may be anything.
     """
     logs, entries, inner = _search(where)
-    if not logs:
+    if not traces_among(logs):
         _refuse_parent(where, _with_traces(where, inner[:_MAX_SEARCHED_DIRECTORIES]))
     return logs, entries
 

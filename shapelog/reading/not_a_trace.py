@@ -176,8 +176,10 @@ _KINDS = (
 )
 
 
-def describe_non_trace(head: bytes) -> str:
-    """Why a file without a single trace record is refused: what its first bytes look like, and how to record a trace."""
+def describe_non_trace(head: bytes, is_stream: bool = False) -> str:
+    """Why a file, or standard input, without a single trace record is refused: what its first bytes look like, and how to record one."""
+    if not head and is_stream:
+        return "nothing came in; PyTorch writes its logs to standard error: put 2>&1 in front of the pipe"
     if not head:
         return f"the file is empty: the process compiled nothing, or TORCH_TRACE was set after torch was imported; {HOW_TO_RECORD}"
     kind = next((kind for pattern, kind in _KINDS if re.search(pattern, head)), None)

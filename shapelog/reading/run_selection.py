@@ -93,7 +93,8 @@ def group_runs(entries: Sequence[FileEntry], is_read: bool = False) -> list[Run]
 def choose(runs: Sequence[Run], requested: str, where: str, option: str = "--run") -> Sequence[Run]:
     """The newest run; or the one with the requested number, 1 for the newest; or with a file whose name contains that text; or ``all``.
 
-    Raises ShapelogError that lists the runs if none matches; ``option`` is the command-line option that it mentions, "" for none.
+    Raises ShapelogError that lists the runs if none matches; ``option`` is the command-line option that it mentions, "" where it
+    is another run that a comparison needs.
     """
     if requested in ("", "1"):
         return runs[:1]
@@ -108,7 +109,8 @@ def choose(runs: Sequence[Run], requested: str, where: str, option: str = "--run
         more = f"; and {len(runs) - _MAX_LISTED_RUNS} older ones" if runs[_MAX_LISTED_RUNS:] else ""
         asked = f"{option} {requested}: " if option else ""
         if len(runs) == 1:
-            raise ShapelogError(f"{asked}{where} has only one run ({runs[0].description})")
+            number, compare = (", number 1", "") if option else ("", "; to compare it with another one: shapelog compare BEFORE AFTER")
+            raise ShapelogError(f"{asked}{where} has only one run{number} ({runs[0].description}){compare}")
         raise ShapelogError(f"{asked}no such run in {where}; runs, newest first: {known}{more}")
     return found
 

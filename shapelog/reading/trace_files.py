@@ -15,6 +15,8 @@ from shapelog.text import file_name
 TRACE_NAME = re.compile(r"^dedicated_log_torch_trace_(?:rank_(\d{1,18})_?)?([a-z0-9_]{8})?\.log(\.gz|\.zst)?$")
 # tlparse copies the log that it reads into its output, with one directory per rank if there are several.
 TLPARSE_LOG = "raw.log"
+# How messages name what was piped in.
+STANDARD_INPUT = "standard input"
 _TLPARSE_RANK = re.compile(r"(?:^|/)rank_(\d{1,9})/raw\.log$")
 _LOG_SUFFIXES = (".log", ".log.gz", ".log.zst")
 _TEXT_SUFFIXES = tuple(f"{end}{packed}" for end in (".txt", ".out", ".err") for packed in ("", ".gz", ".zst"))

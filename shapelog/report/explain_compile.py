@@ -170,7 +170,9 @@ def _find(trace: Trace, label: str, rank: int | None, process: int | None) -> tu
         others = [one.number for item in trace.summarized for one in item.ranks if any(step.label == str(wanted) for step in one.steps)]
         if others:
             raise ShapelogError(f"{trace.name}: {rank_list(others)} have a compilation {label}; choose one: --rank {others[0]}")
-        raise ShapelogError(f"{trace.name}: no compilation {label}; ids: {some_ids(trace.compiles)}")
+        same = [compile for compile in trace.compiles if compile.id.frame == wanted.frame and compile.id.autograd == wanted.autograd]
+        ids = f"frame {wanted.frame} has {some_ids(same)}" if same else f"ids: {some_ids(trace.compiles)}"
+        raise ShapelogError(f"{trace.name}: no compilation {label}; {ids}")
     if len(found) > 1:
         ranks = ", ".join(str(frame.rank) if frame.rank is not None else f"process {frame.process}" for frame, _ in found)
         raise ShapelogError(f"{trace.name}: several processes have a compilation {label} ({ranks}); choose one with --rank or --process")

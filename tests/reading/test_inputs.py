@@ -167,7 +167,7 @@ def test_a_compressed_trace_can_be_piped_in(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_empty_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    with pytest.raises(ShapelogError, match=r"^standard input: the file is empty"):
+    with pytest.raises(ShapelogError, match=r"^standard input: nothing came in"):
         load("-")
 
 
@@ -206,3 +206,11 @@ def test_a_link_that_leads_nowhere_is_named_and_one_to_its_own_directory_is_not_
     (around / "itself").symlink_to(around)
     (around / "notes.txt").write_text("hello")
     assert "only notes.txt" in refusal(around)
+
+
+def test_traces_in_a_directory_below_count_more_than_a_text_next_to_it(tmp_path: Path) -> None:
+    (tmp_path / "trace").mkdir()
+    (tmp_path / "trace" / "dedicated_log_torch_trace_a.log").write_bytes(TRACE)
+    (tmp_path / "notes.txt").write_text("torch._dynamo hit config.recompile_limit (8)\n")
+    with pytest.raises(ShapelogError, match="no trace in this directory, but there is one in a subdirectory"):
+        load(tmp_path)

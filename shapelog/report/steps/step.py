@@ -33,7 +33,7 @@ _ALIASING, _FLOAT = RULES["SL317"], RULES["SL312"]
 CONFIDENCE = ("high", "medium", "low")
 _NO_LONGER_EAGER = {
     Eager.ALL: "calls no longer run eagerly",
-    Eager.OR_RAISED: "calls no longer run eagerly or raise an error",
+    Eager.OR_RAISED: "calls neither run eagerly nor raise an error any more",
     Eager.RESUMED: "the code after the graph break no longer runs eagerly",
     Eager.LIMIT: "calls beyond the recompile limit no longer run eagerly",
 }

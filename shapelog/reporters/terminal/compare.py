@@ -235,7 +235,8 @@ def _dims(page: TextPage, dims: Sequence[DimChange]) -> None:
 
 def _left(page: TextPage, comparison: Comparison) -> None:
     """What still recompiles in the second run and why, a row for each remedy; each remedy once."""
-    groups = across_ranks(item for item in comparison.frames if any(cause.after for cause in item.causes))
+    recompiling = (item for item in comparison.frames if item.now.recompiles or item.now.limit_hits)
+    groups = across_ranks(item for item in recompiling if any(cause.after for cause in item.causes))
     if not groups:
         return
     page.heading("Still recompiling", "in the second run, with remedies")

@@ -72,7 +72,9 @@ def test_one_run_alone_has_nothing_to_be_compared_with(runs: str, tmp_path: Path
     alone.parent.mkdir()
     alone.write_bytes(make.small_trace())
     assert "this contains only one run; use shapelog compare BEFORE AFTER" in refusal("compare", str(alone))
-    assert f"{alone.parent} has only one run (" in refusal("compare", str(alone.parent))
+    refused = refusal("compare", str(alone.parent))
+    assert f"{alone.parent} has only one run (" in refused
+    assert refused.endswith("; to compare it with another one: shapelog compare BEFORE AFTER\n")
     assert "compare -: a second trace is missing" in refusal("compare", "-")
     for options in (["--before-run", "1"], ["--after-run", "2"], ["--before-run", "3", "--after-run", "run0"]):
         assert "selects the same run twice" in refusal("compare", runs, *options)

@@ -22,6 +22,7 @@ def test_explain_of_a_first_compile_has_nothing_to_compare_with() -> None:
 
 def test_explain_of_an_unknown_compile_lists_the_known_ones() -> None:
     assert "a_auto.log.gz: no compilation 7/7; ids: 0/0 0/1\n" in refusal("explain", SMALL, "7/7")
+    assert "a_auto.log.gz: no compilation 0/7; frame 0 has 0/0 0/1\n" in refusal("explain", SMALL, "0/7")
 
 
 @pytest.mark.parametrize("label", ["", "x", "1", "1/", "0/1/2/3", "0-1", "0/1#", "#2", "!"])

@@ -189,7 +189,7 @@ def _shares(before: float, after: float) -> tuple[float, float]:
 
 
 def _left(comparison: Comparison) -> list[CauseChange]:
-    """Causes that recompile in the second run, the most frequent first."""
+    """Causes that recompile in the second run, or failed there, the most frequent first."""
     return sorted((item for item in comparison.causes if item.after), key=lambda item: -item.after)[:_MAX_CAUSES]
 
 
