@@ -53,10 +53,11 @@ class Advice(NamedTuple):
 
     ``before`` and ``after`` are compiles, limit hits and seconds of this run, and of another run of the same calls with the
     suggestions; ``removed_seconds`` are those of the compiles that go away, ``saved_seconds`` what that saves of the seconds of this
-    run, since others become dynamic and take longer. ``folded`` has the expression for entries of ``suggestions`` that
-    differ in an index alone. ``scope`` names the ranks where those are not all. ``remedies`` are what to do
-    about each recompile of this run, ``replayed`` is the run to ask what other marks would do. ``is_from_text``: a text log may lack
-    recompilations. ``why_no_frames`` is why there is nothing to advise on, "" where a frame was compiled.
+    run, since others become dynamic and take longer, ``added_seconds`` what all may take longer than in this run. ``folded`` has the
+    expression for entries of ``suggestions`` that differ in an index alone. ``scope`` names the ranks where those are not all.
+    ``remedies`` are what to do about each recompile of this run, ``replayed`` is the run to ask what other marks would do.
+    ``is_from_text``: a text log may lack recompilations. ``why_no_frames`` is why there is nothing to advise on, "" where a frame was
+    compiled.
     """
 
     version: TorchVersion
@@ -71,6 +72,7 @@ class Advice(NamedTuple):
     after: Cost
     saved_seconds: Seconds
     removed_seconds: float
+    added_seconds: float
     forecasts: tuple[Forecast, ...]
     remedies: Remedies
     replayed: Replay
@@ -236,6 +238,7 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
     with_marks = replayed.cost_in_this_run(choice.marks)
     remedies = Remedies(used, suggestions, choice.left_out, dict(replayed.served(choice.marks)))
     left = remaining(explained=explained, replayed=replayed, marks=choice.marks, left_out=choice.left_out, version=used, remedies=remedies)
+    expected = Seconds.total((with_marks.seconds, replayed.more_seconds(choice.marks)))
     return Advice(
         version=used,
         is_version_given=version is not None,
@@ -247,8 +250,9 @@ def advise(explained: Explanations, version: TorchVersion | None = None) -> Advi
         pgo=pgo_suggestion(explained, replayed, choice, used),
         before=before,
         after=after,
-        saved_seconds=_saved(before, after, Seconds.total((with_marks.seconds, replayed.more_seconds(choice.marks)))),
+        saved_seconds=_saved(before, after, expected),
         removed_seconds=max(0.0, before.kept - with_marks.kept),
+        added_seconds=0.0 if expected.most is None else max(0.0, expected.most - before.seconds.least),
         remedies=remedies,
         replayed=replayed,
         folded=folded([item for suggestion in suggestions for item in suggestion.named_entries(used)], sources),

@@ -67,6 +67,12 @@ class Seconds:
         return seconds_range(self.least, self.most)
 
 
+def slower_words(removed: float, added: float) -> str:
+    """``: removes 1.10 s, but dynamic compilations take longer``, with the seconds that all may take more than before, if any."""
+    more = f"; at worst, {seconds(added)} more than now" if added >= LEAST_SECONDS else ""
+    return f": removes {seconds(removed)}, but dynamic compilations take longer{more}"
+
+
 class Timed(Protocol):
     """A compile, what it took on all ranks that its own represents, and whether it was a first one of its process."""
 

@@ -4,10 +4,11 @@ import re
 from collections.abc import Sequence
 
 from shapelog.advice.advise import Advice
+from shapelog.advice.compile_seconds import slower_words
 from shapelog.advice.replay import Cost
 from shapelog.advice.suggestions import Suggestion
 from shapelog.grouping import grouped
-from shapelog.text import plural, seconds, some, visible
+from shapelog.text import plural, some, visible
 
 VARIABLE = "TORCH_COMPILE_DYNAMIC_SOURCES"
 OR_IN_CODE = "# or, instead of the list, in code before each call (the names are the function's, the caller may have others):"
@@ -132,5 +133,5 @@ def effect_of(advice: Advice) -> str:
     scope = f", {advice.scope}" if advice.scope else ""
     words = ", and ".join(parts)
     saved = advice.saved_seconds.as_saving
-    longer = f": removes {seconds(advice.removed_seconds)}, but dynamic compilations take longer" if advice.becomes_slower else ""
+    longer = slower_words(advice.removed_seconds, advice.added_seconds) if advice.becomes_slower else ""
     return f"{words} (saves {saved} of {before.seconds}{longer}{scope})" if saved else words + scope

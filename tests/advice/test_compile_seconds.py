@@ -7,7 +7,7 @@ from make import advice, artifact, dynamic_size, explain, metrics, refused, stat
 from make import compile as compiled
 from payload_text import graph_text, guard_tree, tensor_match
 
-from shapelog.advice.compile_seconds import DYNAMIC_OVER_STATIC, Seconds, when_dynamic
+from shapelog.advice.compile_seconds import DYNAMIC_OVER_STATIC, Seconds, slower_words, when_dynamic
 from shapelog.advice.marks import Mark
 from shapelog.advice.replay import Cost, replay
 from shapelog.model.compile import Compile
@@ -203,3 +203,8 @@ def test_no_more_is_saved_than_what_goes_away_took() -> None:
     assert (found.saved_seconds.most or 0.0) <= found.removed_seconds
     assert Seconds(1.0, None).at_least(2.0) == Seconds(2.0, None)
     assert Seconds(3.0, 4.0).at_least(2.0) == Seconds(3.0, 4.0)
+
+
+@pytest.mark.parametrize(("added", "words"), [(0.0, "take longer"), (2.43, "take longer; at worst, 2.43 s more than now")])
+def test_what_is_removed_may_be_less_than_what_takes_longer(added: float, words: str) -> None:
+    assert slower_words(1.1, added) == f": removes 1.10 s, but dynamic compilations {words}"

@@ -44,6 +44,7 @@ def mark_steps(report: Report) -> Iterator[NextStep]:
             eager=(Eager.LIMIT,) if refused > raised else (),
             is_unsure=advice.after.may_reach_limit,
             removed_seconds=advice.removed_seconds if fewer and advice.becomes_slower else 0.0,
+            added_seconds=advice.added_seconds if fewer else 0.0,
         ),
         confidence=Confidence(unsure.confidence, unsure.confidence_reason),
         stake=middle(saved),

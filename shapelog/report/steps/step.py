@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from shapelog.advice.advise import Forecast
-from shapelog.advice.compile_seconds import Seconds
+from shapelog.advice.compile_seconds import Seconds, slower_words
 from shapelog.grouping import grouped
 from shapelog.model.code_matching import Code
 from shapelog.model.compile import Compile
@@ -20,7 +20,7 @@ from shapelog.report.repository_paths import SourceLine
 from shapelog.report.resumed_code import ResumedCode
 from shapelog.report.weighted import weighted_compiles
 from shapelog.rules import RULES, AlertKind, Remedy, Rule, Verdict
-from shapelog.text import enumerated, names_of, plural, plural_noun, seconds, some
+from shapelog.text import enumerated, names_of, plural, plural_noun, some
 
 # Rules about state that a program sets up once, before the first compiled call.
 SET_UP = frozenset(("SL301", "SL303", "SL305", "SL306", "SL307", "SL321"))
@@ -59,8 +59,9 @@ class Saving:
     """What a step saves: ``least`` to ``most`` compilations, their seconds, and compilations that were refused or failed.
 
     Of the calls for which these were made, ``raised`` are how many raised an error, on how many ``ranks``, and ``eager`` is what ran in
-    eager mode from then on. ``removed_seconds`` are those of what goes away, where what is left takes so much longer that a good part of
-    them is not saved. ``is_later`` where only runs after this one save it, ``is_unsure`` where calls may be refused all the same.
+    eager mode from then on. ``removed_seconds`` are those of what goes away, where what is left takes so much longer that a good part
+    of them is not saved, ``added_seconds`` what all may take longer then. ``is_later`` where only runs after this one save it,
+    ``is_unsure`` where calls may be refused all the same.
     """
 
     least: int = 0
@@ -74,6 +75,7 @@ class Saving:
     is_later: bool = False
     is_unsure: bool = False
     removed_seconds: float = 0.0
+    added_seconds: float = 0.0
 
     @property
     def is_any(self) -> bool:
@@ -280,7 +282,7 @@ def saving_words(saving: Saving) -> str:
     )
     time = saving.seconds.as_saving
     if time and saving.removed_seconds:
-        time += f": removes {seconds(saving.removed_seconds)}, but dynamic compilations take longer"
+        time += slower_words(saving.removed_seconds, saving.added_seconds)
     saved = f"{number}{plural(saving.most, 'compilation')}{f' ({time})' if time else ''}" if saving.most else time
     when = " in each later run" if saving.is_later else ""
     verb = "raises" if saving.raised == 1 and not saving.is_unsure else "raise"
