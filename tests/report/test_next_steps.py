@@ -124,11 +124,22 @@ def test_changes_that_a_recompilation_needs_together_name_each_other() -> None:
         made += make.compile(f"0/{number}", make.tensor(10, 8, dtype=f"torch.{dtype}"), guards=guards)
     report = make.report(made)
     one, other = with_references(steps_of(report))
-    assert {one.needs_words, other.needs_words} == {"0/1 needs step 1 as well", "0/1 needs step 2 as well"}
+    assert {*one.references, *other.references} == {"0/1 needs step 1 as well", "0/1 needs step 2 as well"}
     terminal = " ".join(renderer("report", "terminal")(report, Options()).decode().split())
     assert "0/1 needs step 2 as well" in terminal
     assert "also the" in terminal  # both are in one block
     assert "0/1 needs step 2 as well." in renderer("report", "html")(report, Options()).decode()
+
+
+def test_a_step_names_an_earlier_one_that_removes_the_same() -> None:
+    sure = Confidence("high", "")
+    labels = (("0/1", "0/2"), ("0/2", "0/3"), ("0/3",))
+    kinds = (StepKind.MARK, StepKind.CODE, StepKind.FAILURE)
+    made = [
+        NextStep(kind, "", (), Saving(), sure, stake=0.0, labels=own, enough_for=own if kind is StepKind.CODE else ())
+        for kind, own in zip(kinds, labels, strict=True)
+    ]
+    assert [step.references for step in with_references(made)] == [(), ("0/2 goes away with step 1, too",), ()]
 
 
 def test_of_a_long_error_of_an_operation_a_step_has_the_first_sentence() -> None:

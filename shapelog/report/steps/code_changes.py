@@ -104,8 +104,11 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
     )
     labels = tuple(dict.fromkeys(item.compile.label for item in own.values()))
     enough = {item.compile for item in alone}
-    shared = dict.fromkeys(item.compile.shown_label for item in own.values() if item.compile not in enough)
-    return replace(step, labels=labels, entries=marks.entries, shared=tuple(filter(None, shared)))
+    shared, enough_for = (
+        tuple(filter(None, dict.fromkeys(compile.shown_label for compile in own if (compile in enough) is is_enough)))
+        for is_enough in (False, True)
+    )
+    return replace(step, labels=labels, entries=marks.entries, shared=shared, enough_for=enough_for)
 
 
 class _MarksToo(NamedTuple):

@@ -54,6 +54,10 @@ class StepKind(Enum):
     CACHE = "compile cache"
 
 
+# Of which the labels are those of compiles that go away.
+_REMOVING = (StepKind.MARK, StepKind.CODE, StepKind.SETUP)
+
+
 @dataclass(frozen=True, slots=True)
 class Saving:
     """What a step saves: ``least`` to ``most`` compilations, their seconds, and compilations that were refused or failed.
@@ -105,9 +109,10 @@ class NextStep:
     ``rules`` are what it is about, ``labels`` the compiles. ``stake`` are the seconds by which steps are ranked: those that it is expected
     to save or, where code did not get compiled, those that were spent on it in vain. ``explanation``, ``hints`` and ``url`` are PyTorch's.
     ``remedy`` is how to do it, "" where the title or a hint has that, or where only the code can show it. ``entries`` are those of the
-    list of dynamic sources that it sets, ``shared`` the compiles that need other changes, too. Where steps are numbered, ``list_of`` is the
+    list of dynamic sources that it sets, ``shared`` the compiles that need other changes, too, ``enough_for``
+    those that need no others; both without those that the log has no id for. Where steps are numbered, ``list_of`` is the
     one before it whose list has all these entries, ``replaces`` the one whose list is part of its own, 0 for none; ``needs`` are those
-    without which its shared compiles stay.
+    without which its shared compiles stay, ``earlier`` those before it that remove ``repeated`` ones of its compiles, too.
     """
 
     kind: StepKind
@@ -127,16 +132,28 @@ class NextStep:
     why_short: str = ""
     entries: frozenset[str] = frozenset()
     shared: tuple[str, ...] = ()
+    enough_for: tuple[str, ...] = ()
     list_of: int = 0
     replaces: int = 0
     needs: tuple[int, ...] = ()
+    repeated: tuple[str, ...] = ()
+    earlier: tuple[int, ...] = ()
 
     @property
-    def needs_words(self) -> str:
-        """``1/2 needs step 6 as well``; "" for a step that is enough for all of its compiles."""
-        verb = "needs" if len(self.shared) == 1 else "need"
-        steps = f"{plural_noun(len(self.needs), 'step')} {enumerated(list(map(str, self.needs)))}"
-        return f"{some(self.shared, _LABELS)} {verb} {steps} as well" if self.needs else ""
+    def references(self) -> tuple[str, ...]:
+        """``1/2 needs step 6 as well``, ``11/3 goes away with step 1, too``: what its compiles have to do with other steps."""
+        found = []
+        if self.needs:
+            verb = "needs" if len(self.shared) == 1 else "need"
+            found.append(f"{some(self.shared, _LABELS)} {verb} {_steps(self.needs)} as well")
+        if self.earlier:
+            verb = "goes" if len(self.repeated) == 1 else "go"
+            found.append(f"{some(self.repeated, _LABELS)} {verb} away with {_steps(self.earlier)}, too")
+        return tuple(found)
+
+
+def _steps(numbers: Sequence[int]) -> str:
+    return f"{plural_noun(len(numbers), 'step')} {enumerated(list(map(str, numbers)))}"
 
 
 @dataclass(frozen=True)
@@ -206,12 +223,18 @@ def with_references(steps: Sequence[NextStep]) -> tuple[NextStep, ...]:
     found: list[NextStep] = []
     latest, known = 0, frozenset[str]()
     of_label: dict[str, list[int]] = {}
+    removed: dict[str, int] = {}  # by which step first
     for number, step in enumerate(steps, 1):
         for label in step.shared:
             of_label.setdefault(label, []).append(number)
     for number, step in enumerate(steps, 1):
         needs = dict.fromkeys(other for label in step.shared for other in of_label[label] if other != number)
-        step = replace(step, needs=tuple(sorted(needs)), shared=tuple(label for label in step.shared if of_label[label][1:]))
+        shared = tuple(label for label in step.shared if of_label[label][1:])
+        own = [label for label in step.labels if label not in step.shared] if step.kind in _REMOVING else []
+        repeated = tuple(label for label in own if label in removed and label in step.enough_for)
+        earlier = tuple(sorted({removed[label] for label in repeated}))
+        removed.update((label, number) for label in own if label not in removed)
+        step = replace(step, needs=tuple(sorted(needs)), shared=shared, repeated=repeated, earlier=earlier)
         if step.entries and step.entries <= known:
             found.append(replace(step, list_of=latest))
         elif step.entries:

@@ -6,7 +6,7 @@ from shapelog.check.check import BudgetUse, CheckedAlert, CheckResult
 from shapelog.report.alerts.groups import alert_groups
 from shapelog.report.results import Column
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.diagnostic import diagnostic
+from shapelog.reporters.terminal.diagnostic import CountedAbove, diagnostic
 from shapelog.reporters.terminal.next_steps import SCREEN, next_steps_list, start_here, where_listed
 from shapelog.reporters.terminal.text_page import TextPage
 from shapelog.text import one_line, plural, shorten
@@ -52,11 +52,12 @@ def _alerts(page: TextPage, title: str, items: tuple[CheckedAlert, ...], checked
     if items:
         page.heading(title, "worst first")
     of_alert = {item.alert: item for item in items}
+    above = CountedAbove()
     for number, (alert, *others) in enumerate(page.listed(alert_groups(of_alert), "finding", 0)):
         if number:
             page.blank()
         item = of_alert[alert]
-        diagnostic(page, alert, item.level, others, _notes(item, checked))
+        diagnostic(page, alert, item.level, others, (*above.notes(alert), *_notes(item, checked)))
 
 
 def _notes(item: CheckedAlert, checked: CheckResult) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.cells import cell_len
 from rich.text import Text
 
+from shapelog.grouping import grouped
 from shapelog.model.compile import Compile
 from shapelog.reading.payloads.compiler_messages import CompilerMessage
 from shapelog.reading.payloads.python_tracebacks import RaisedException
@@ -92,6 +93,27 @@ def also(page: TextPage, alert: Alert, others: Sequence[Alert], elsewhere: str =
             yield f"help for {item.rule.code}: {item.remedy.text}"
     if len(shown) < len(others):
         yield f"also {len(others) - len(shown)} more, shown with --verbose"
+
+
+class CountedAbove:
+    """Which recompilations the diagnostics above have already, each with the code of its rule."""
+
+    def __init__(self) -> None:
+        self._codes: dict[Compile, str] = {}
+
+    def notes(self, alert: Alert) -> list[str]:
+        """That some of an alert's recompilations are counted above, by the code there; call this once for each, in their order."""
+        own = [item.compile for item in alert.occurrences] if alert.why else []
+        known = grouped(
+            (compile for compile in own if compile in self._codes and compile.shown_label), lambda compile: self._codes[compile]
+        )
+        for compile in own:
+            self._codes.setdefault(compile, alert.rule.code)
+        return [
+            f"{some(labels, _LABELS)} {'is' if len(labels) == 1 else 'are'} counted above, too ({code})"
+            for code, found in known.items()
+            if (labels := list(dict.fromkeys(compile.shown_label for compile in found)))
+        ]
 
 
 def _needs_more(alert: Alert, other: Alert) -> bool:

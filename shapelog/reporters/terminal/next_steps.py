@@ -57,8 +57,8 @@ def _step(page: TextPage, number: int, step: NextStep) -> None:
         page.line((f"the list of step {step.list_of} has these entries", "dim"), indent=5)
     elif step.replaces:
         page.line((f"this list replaces that of step {step.replaces}", "dim"), indent=5)
-    if step.needs:
-        page.line((step.needs_words, "dim"), indent=5)
+    for reference in step.references:
+        page.line((reference, "dim"), indent=5)
     if step.why_short and not step.list_of:
         page.line((step.why_short, "dim"), indent=5)
     if not step.text and (help := (*step.hints, step.remedy)[0]):

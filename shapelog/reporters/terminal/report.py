@@ -16,7 +16,7 @@ from shapelog.report.repository_paths import Repository
 from shapelog.report.results import Column, Finding
 from shapelog.report.trace_health import health_of
 from shapelog.reporters import Options
-from shapelog.reporters.terminal.diagnostic import code_place, diagnostic, note
+from shapelog.reporters.terminal.diagnostic import CountedAbove, code_place, diagnostic, note
 from shapelog.reporters.terminal.exports import export_expressions, export_findings, export_tables, exports_summary
 from shapelog.reporters.terminal.frames import FRAMES, all_frames, one_frame
 from shapelog.reporters.terminal.next_steps import SCREEN, next_steps_list, start_here, where_listed
@@ -153,9 +153,10 @@ def _guards(page: TextPage, report: Report) -> None:
 
 def _diagnostics(page: TextPage, found: Alerts) -> None:
     """Everything that went wrong, the worst first."""
+    above = CountedAbove()
     for alert, *others in page.listed(alert_groups(found.alerts), "finding", 0):
         page.blank()
-        diagnostic(page, alert, alert.level, others, elsewhere=FRAMES)
+        diagnostic(page, alert, alert.level, others, above.notes(alert), FRAMES)
     for item, owner in merged_findings(_without_code(found.report), found.report.trace):
         page.blank()
         page.line((f"{item.rule.level.value}[{item.rule.code}]", LEVEL_COLORS[item.rule.level]), f": {item.sentence}")
