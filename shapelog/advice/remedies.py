@@ -35,6 +35,7 @@ from shapelog.text import enumerated, names_of
 _ENTRIES, _LINES, _NAMED = 120, 6, 3
 # The entries that are asked whether they take a tensor.
 _MOST_ENTRIES = 8
+_INT = "SL102"
 _SIZE, _ZERO_OR_ONE, _BY_FRAMEWORK, _OTHER_TYPE, _FLOAT, _LENGTH, _NONE = "SL101", "SL104", "SL202", "SL310", "SL312", "SL313", "SL322"
 _PARAMETER, _OF_MODULE = "SL106", "SL315"
 _TEXTS = ("str", "bytes")
@@ -68,13 +69,14 @@ class _Removal(NamedTuple):
     """What removes compiles: the words for the marks that do, and how to set them; "" where nothing does.
 
     ``taken_over`` are the marks that are not needed, on tensors that have their sizes from what is marked; ``marked`` are the sources of
-    what is.
+    what is, ``are_ints`` whether these are ints alone.
     """
 
     what: str
     how: str
     taken_over: frozenset[Mark]
     marked: frozenset[str]
+    are_ints: bool = False
 
 
 # A change that names the sizes to be marked itself.
@@ -198,11 +200,10 @@ class Remedies:
             return Remedy(rule, _SIZE_WITHOUT_NAME)
         is_markable = removable or (rule.markable and not all(item.verdict.is_beyond_marks for item in recompiles))
         removed = [item for item in recompiles if self.removes(item)] if removable else []
-        text = (
-            self._marks_that_remove(removed, causes)
-            or (is_markable and self._marks(causes, by_source=bool(removable)))
-            or self._other_mark(removable)
-        )
+        marked = self._marks_that_remove(removed, causes)
+        if marked and not rule.markable:  # it is what else changed that is marked
+            rule = RULES[_INT if self._removals[tuple(item.compile for item in removed)].are_ints else _SIZE]
+        text = marked or (is_markable and self._marks(causes, by_source=bool(removable))) or self._other_mark(removable)
         pinned = _PINNED_INT if rule.code == _BY_FRAMEWORK and causes[0].is_int else ""
         other = (
             "" if text or removable else _obstacle_beside(first, causes) or _unbroken(first, causes[0]) or _tested_float(first, causes[0])
@@ -249,7 +250,8 @@ class Remedies:
         taken_over = needed.difference(mark for item in suggestions for mark in item.marks)
         marked = frozenset(item.source for item in suggestions)
         what, how = _what_and_how(sorted(suggestions, key=lambda item: bool(item.function))) if suggestions else ("", "")
-        return _Removal(what, how, frozenset(taken_over), marked)
+        are_ints = bool(suggestions) and all(mark.is_int for item in suggestions for mark in item.marks)
+        return _Removal(what, how, frozenset(taken_over), marked, are_ints)
 
     def _named_for(self, recompiles: Sequence[Recompile], suggestions: Iterable[Suggestion]) -> list[Suggestion]:
         """Suggestions for these, each with the function that has the input where their own have none of that name."""

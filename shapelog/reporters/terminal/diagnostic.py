@@ -155,10 +155,12 @@ def id_words(compile: Compile) -> str:
 
 
 def _compiles(page: TextPage, alert: Alert) -> str:
-    """``compilations 0/1, 0/2 on ranks 0 and 1``, as far as the log has it."""
+    """``compilations 0/1, 0/2 on ranks 0 and 1``, or ``in 2 processes``, as far as the log has it."""
     labels = alert.shown_labels
     shown = f"{plural_noun(len(labels), 'compilation')} {some(labels, len(labels) if page.verbose else _LABELS)}" if labels else ""
-    return " ".join(filter(None, (shown, f"on {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else "")))
+    processes = len({item.process for item in alert.occurrences})
+    where = f"on {rank_list(alert.ranks)}" if len(alert.ranks) > 1 else f"in {processes} processes" if shown and processes > 1 else ""
+    return " ".join(filter(None, (shown, where)))
 
 
 def pytorch_message(
