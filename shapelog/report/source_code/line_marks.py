@@ -155,7 +155,7 @@ def _own(frame: Frame, changed: tuple[Changed, ...], compiled: WeightedCompile) 
         compiled=compiled,
         changed=changed,
     )
-    called = None if resumed else frame.caller(compiled.compile)
+    called = None if resumed and not frame.is_library else frame.caller(compiled.compile)  # the rest of a function of the user's is there
     # The stack of a text log may name another line of the code itself.
     if called and (called.file, called.name) != (frame.file, frame.name):
         # The code of a library is not the user's, so that the call is what there is to change.

@@ -76,6 +76,13 @@ def test_the_line_of_a_call_has_the_compilations_that_it_led_to() -> None:
         assert mark.changed == ()
 
 
+@pytest.mark.parametrize(("file", "called"), [("/opt/venv/lib/python3.11/site-packages/hf/model.py", [MarkKind.CALLED]), (make.MODEL, [])])
+def test_the_rest_of_a_function_of_a_library_is_called_by_the_users_line(file: str, called: list[MarkKind]) -> None:
+    """That of a function of the user's is where it goes on."""
+    rest = {"name": "torch_dynamo_resume_in_forward_at_12", "file": file, "call": 20}
+    assert kinds(made(make.compile("0/0", make.tensor(8, 16), **rest)).get(FileLine(make.MAIN, 20), ())) == called
+
+
 def test_the_call_of_code_in_a_library_has_what_varied_since_it_is_the_only_line_of_the_user() -> None:
     report = report_of("lab/hf_gpt2_seqlen.log.gz")
     marks = [mark for place, own in marks_of(report).items() for mark in own if place.file.endswith("cases/hf_gpt2_seqlen.py")]
