@@ -107,6 +107,9 @@ class _Handover:
         names = _targets(self._around) if self._call or self._is_one_line else self._making.all_targets()
         if self._is_in_shared_container:
             return Link.NAMED
+        if names and not self._use and self._call and not _is_in_container(self.source) and not self._is_one_line:
+            named = _Line(self.taken.code).all_names()  # whichever call is that of the taker
+            return Link.NONE if named and names.isdisjoint(named) else Link.UNKNOWN
         if not names or not self._passed:
             return Link.UNKNOWN
         if all(_is_new(part, self._is_tensor) for part in self._passed if not names.isdisjoint(_names([part]))):
@@ -232,6 +235,10 @@ class _Line:
         calls = [call for call in self._calls if call in within]
         pairs = [(inner, outer) for inner in calls for outer in calls if self.around(inner) is outer]
         return len(calls) == 2 and any(inner in ast.walk(part) for inner, outer in pairs for part in _passed(outer, source))
+
+    def all_names(self) -> frozenset[str]:
+        """The variables that a whole line reads and sets, () for a part of a statement."""
+        return frozenset(node.id for statement in self._statements for node in ast.walk(statement) if isinstance(node, ast.Name))
 
     def all_targets(self) -> frozenset[str]:
         """The variables that hold whatever any call of the line returns, () where one statement does anything but assign to variables."""

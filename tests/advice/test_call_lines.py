@@ -56,6 +56,8 @@ def called(
         ("state.p = encode(h)", "y = score(h)", H, Link.UNKNOWN),
         ("p = encode(", "y = score(h)", H, Link.UNKNOWN),
         ("p = encode(h)", "y = score(", H, Link.UNKNOWN),
+        ("p = encode(h)", "y, _ = self.d(self.a(h, 2), t)", H, Link.NONE),  # whichever of the two calls is that of score
+        ("p = encode(h)", "y, _ = self.d(self.a(p, 2), t)", H, Link.UNKNOWN),
         ("return encode(h)", "y = score(h)", H, Link.UNKNOWN),
         ("h = normalize(encode(x), dim=-1)", "y = score(h)", H, Link.NONE),
         ("h = x - encode(x)", "y = score(h)", H, Link.NONE),
