@@ -145,11 +145,12 @@ def _has_metadata_of(one: Compile, other: Compile) -> bool:
 def with_both_modes(differences: Iterable[EntryDifference], compile: Compile, in_both_modes: bool) -> Iterator[EntryDifference]:
     """The same differences where calls with and without gradients each need a graph.
 
-    That is so of a function ``in_both_modes``, and where the mode changed with ``train()`` or ``eval()``. Those without may be in inference
-    mode, which has graphs of its own.
+    That is so of a function ``in_both_modes``, and where the mode changed with ``train()`` or ``eval()``, or with a model that is trained
+    and one whose parameters are frozen, such as the average of its weights. Those without may be in inference mode, which has graphs of
+    its own.
     """
     for item in differences:
-        if not in_both_modes and all(cause.codes[0] != _TRAINING for cause in item.causes):
+        if not in_both_modes and not any(cause.codes[0] == _TRAINING or _is_of_frozen(cause) for cause in item.causes):
             yield item
             continue
         modes = {entry.guards.facts.get((Source(), GRAD_MODE)) for entry in (item.entry, compile) if entry.guards}
@@ -161,6 +162,11 @@ def with_both_modes(differences: Iterable[EntryDifference], compile: Compile, in
             for cause in item.causes
         )
         yield item._replace(causes=causes)
+
+
+def _is_of_frozen(cause: Cause) -> bool:
+    """Whether a parameter requires grad in one of the two calls alone."""
+    return cause.prop.kind is Kind.REQUIRES_GRAD and cause.source.is_registered
 
 
 _STRIDES, _GRAD_MODE, _TRAINING, _OTHER_TYPE, _OTHER_FUNCTION, _NONE_OR_VALUE = "SL105", "SL305", "SL316", "SL310", "SL309", "SL322"

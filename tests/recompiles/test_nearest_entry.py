@@ -426,3 +426,14 @@ def test_an_adapter_that_was_switched_is_one_change_of_many_modules() -> None:
     assert found.nearest is not None
     assert (found.nearest.label, [cause.codes for cause in found.causes]) == ("0/1", [("SL311",)] * 3 + [("SL302",)])
     assert found.causes[-1].own_remedy.startswith("accept one graph for each selected part")
+
+
+@pytest.mark.parametrize(("is_trained", "verdict"), [(False, Verdict.JUSTIFIED), (True, Verdict.CODE)])
+def test_a_model_that_is_trained_and_a_frozen_copy_of_it_run_with_gradients_and_without(is_trained: bool, verdict: Verdict) -> None:
+    weight, made = "L['self']._parameters['weight']", trace()
+    for number, (is_on, requires_grad) in enumerate(((True, True), (False, is_trained))):
+        parameter = tensor_match(weight, requires_grad=requires_grad)
+        inputs = tensor(10, 8), tensor(10, 8, source=weight, requires_grad=requires_grad)
+        made += compile(f"0/{number}", *inputs, guards=guard_tree(global_state(grad_mode=is_on), tensor_match(), parameter))
+    recompile = last_recompile(made)
+    assert (recompile.causes[0].codes, recompile.verdict) == (("SL305",), verdict)
