@@ -483,7 +483,7 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
     text = _WHERE_BLOCKED.get(code)
     of = {cause.source.tensor_part.tensor if cause.source.tensor_part else cause.source for cause in blocked.causes}
     has_row = any(1 in tensor.size for tensor in blocked.compile.inputs if tensor.source in of)  # of which clone() keeps the strides
-    clone = COPY_ROW if has_row else "clone() the slice or view"
+    clone = COPY_ROW if has_row else "clone() the slice or view before the call"
     return text.format(what=_varying(blocked.causes) or "what varies in it", clone=clone) if text else RULES[code].remedy
 
 

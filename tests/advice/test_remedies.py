@@ -276,7 +276,7 @@ def test_a_slice_of_one_row_is_copied_with_its_format() -> None:
     """``clone()`` keeps the stride of a dim of size 1, which does not follow from the sizes."""
     report = report_of("causes/slices_of_a_buffer.log.gz")
     (recompile,) = [item for item in report.recompiles if item.compile.label == "0/1"]
-    assert report.remedies.of_recompile(recompile).text == "clone() the slice or view, and mark dim 1 of x"
+    assert report.remedies.of_recompile(recompile).text == "clone() the slice or view before the call, and mark dim 1 of x"
     inputs = tuple(item._replace(size=(1, *item.size[1:])) for item in recompile.compile.inputs)
     of_row = recompile._replace(compile=replace(recompile.compile, inputs=inputs))
     copied = "copy the slice or view before the call, with clone(memory_format=torch.contiguous_format)"
@@ -639,7 +639,7 @@ def test_an_int_of_another_function_is_named_with_it() -> None:
 def test_a_view_is_cloned_and_its_dims_are_named() -> None:
     report = report_of("causes/slices_of_a_buffer.log.gz")
     (of_h,) = [item for item in report.recompiles if item.frame.name == "h"]
-    assert report.remedies.of_recompile(of_h).text == "clone() the slice or view, and mark dims 2 and 3 of x"
+    assert report.remedies.of_recompile(of_h).text == "clone() the slice or view before the call, and mark dims 2 and 3 of x"
 
 
 @pytest.mark.parametrize(

@@ -285,9 +285,9 @@ def test_a_layout_to_copy_may_be_that_of_a_buffer_which_a_library_sets(file: str
 
 def test_the_same_change_in_two_places_is_one_step() -> None:
     first, second, mark = steps_of(report_of("causes/slices_of_a_buffer.log.gz"))
-    assert first.title == "g and f (x.size[1]): clone() the slice or view, and mark dim 1 of x"
+    assert first.title == "g and f (x.size[1]): clone() the slice or view before the call, and mark dim 1 of x"
     assert (first.labels, first.saving.least, first.saving.most, len(first.places)) == (("1/1", "0/1"), 2, 2, 2)
-    assert second.title == "h (x.size[2]): clone() the slice or view, and mark dims 2 and 3 of x"
+    assert second.title == "h (x.size[2]): clone() the slice or view before the call, and mark dims 2 and 3 of x"
     assert (mark.kind, mark.saving.most) == (StepKind.MARK, 1)
 
 
@@ -399,7 +399,7 @@ def test_before_torch_2_7_an_int_is_to_blame_for_what_a_size_came_with() -> None
 
 def test_sizes_that_a_remedy_names_are_not_to_be_marked_twice() -> None:
     change = next(step for step in steps_of(report_of("lab/kept_kv_cache.log.gz")) if step.kind is StepKind.CODE)
-    assert change.title.endswith(": clone() the slice or view, and mark dim 1 of self.past[0] and dim 1 of self.past[1]")
+    assert change.title.endswith(": clone() the slice or view before the call, and mark dim 1 of self.past[0] and dim 1 of self.past[1]")
 
 
 @pytest.mark.parametrize(("source", "lines"), [("L['scale']", [6, 20]), ("L['self'].scale", [6])])
@@ -1045,3 +1045,15 @@ def test_graphs_that_are_slow_on_several_ranks_are_one_step() -> None:
     ranks = [make.load(padded(9.0, 200.0, 150.0)), make.load(padded(9.0, 210.0, 160.0))]
     (step,) = [step for step in steps_of(analyze(merged(ranks))) if step.kind is StepKind.SETUP]
     assert (step.saving.seconds.least, step.saving.seconds.most) == (720 - 4 * 9 * 1.5, 720 - 4 * 9)
+
+
+@pytest.mark.parametrize(("source", "line"), [("L['x']", 20), ("L['self'].x", 6)])
+def test_a_tensor_that_is_passed_is_copied_at_the_call(source: str, line: int) -> None:
+    """In the compiled code a copy saves nothing; one that an object keeps is copied where it is kept, which no record shows."""
+    made, name = make.trace(), source.removeprefix("L['").replace("']", "")
+    for number, stride in enumerate(((8, 1), (1, 10))):
+        leaf = tensor_match(source, stride=stride, more=(code_comment(6, f"return {name} * 2"),))
+        made += make.compile(f"0/{number}", make.tensor(10, 8, source=source, stride=stride), guards=guard_tree(leaf))
+    (step,) = steps_of(make.report(made))
+    assert [rule.code for rule in step.rules] == ["SL105"]
+    assert [place.line.line for place in step.places] == [line]

@@ -21,6 +21,7 @@ from shapelog.recompiles.recompile import Recompile
 from shapelog.report.alerts.alert import Alert, Occurrence
 from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.steps.step import (
+    COPIED,
     SET_UP,
     Confidence,
     NextStep,
@@ -39,8 +40,6 @@ from shapelog.text import enumerated, file_name, shorten, some
 # What is one thing by itself; other items of a list, say, come with another length.
 _SINGLE = (Kind.VALUE, Kind.STRIDE)
 _KEYS = RULES["SL314"]
-# What a copy of a tensor changes.
-_COPIED = (RULES["SL105"], RULES["SL303"])
 _AND_MARK = ", and mark "  # a remedy that names the sizes itself
 _LONGEST_LINE = 2000  # a longer one is hard to copy from a terminal
 # How many of the properties that changed a title names, and how much of each.
@@ -79,8 +78,8 @@ def code_change(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         confidence = Confidence("low", "calls with the same keys may still differ in the values, or the code may branch on these")
     elif len(sole) < len(own):
         confidence = Confidence("low", "calls that were refused at the recompile limit may be compiled in place of these")
-    passed_at = _passed_in_library(list(own)) if alerts[0].rule in _COPIED else ""
-    kept_in = _kept_in_library(run, list(own)) if alerts[0].rule in _COPIED and not passed_at else ""
+    passed_at = _passed_in_library(list(own)) if alerts[0].rule in COPIED else ""
+    kept_in = _kept_in_library(run, list(own)) if alerts[0].rule in COPIED and not passed_at else ""
     if (passed_at or kept_in) and confidence.level == "medium":
         confidence = Confidence("low", f"a library {'passes the tensor on' if passed_at else 'keeps the tensor'}, and may have made it")
     kind = StepKind.SETUP if alerts[0].rule.code in SET_UP else StepKind.CODE
@@ -179,7 +178,7 @@ def _passed_in_library(compiles: Sequence[Compile]) -> str:
 def _kept_in_library(run: StepSources, compiles: Sequence[Compile]) -> str:
     """The file of a library, ``tcn.py``, whose code works on buffers of its modules that were other views; "" where anything else was."""
     items = [run.recompiles[compile] for compile in compiles if compile in run.recompiles]
-    sources = [cause.source for item in items for cause in item.causes if cause.rule in _COPIED]
+    sources = [cause.source for item in items for cause in item.causes if cause.rule in COPIED]
     is_kept = all(item.frame.is_library for item in items) and all(source.is_registered for source in sources)
     return file_name(items[0].frame.file) if sources and is_kept else ""
 

@@ -30,6 +30,8 @@ COSTLY = 0.05
 _LABELS = 4
 _LAMBDA = "<lambda>"
 _ALIASING, _FLOAT = RULES["SL317"], RULES["SL312"]
+# What a copy of a tensor changes, and how what no argument holds is written.
+COPIED, _NOT_PASSED = (RULES["SL105"], RULES["SL303"]), ("self.", "___stack", "G[")
 CONFIDENCE = ("high", "medium", "low")
 _NO_LONGER_EAGER = {
     Eager.ALL: "calls no longer run eagerly",
@@ -278,10 +280,11 @@ def step_of(
 
 
 def _places(alert: Alert) -> Iterator[StepPlace]:
-    """The line that it is about, else the one that makes the call, which also is where one tensor is passed twice; both where a float that
-    is passed is to be a tensor.
+    """The line that it is about, else the one that makes the call, which also is where one tensor is passed twice, and where a tensor that
+    is passed is copied: a copy in the compiled code would save nothing. Both where a float that is passed is to be a tensor.
     """
-    if alert.call and (not alert.snippet or alert.rule is _ALIASING):
+    is_copied = not {alert.rule, change_of(alert).rule}.isdisjoint(COPIED) and not alert.axis.startswith(_NOT_PASSED)
+    if alert.call and (not alert.snippet or alert.rule is _ALIASING or is_copied):
         yield StepPlace(alert.call.place, alert.call.code, "")
         return
     if alert.source_line:

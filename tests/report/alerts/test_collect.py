@@ -174,7 +174,7 @@ def test_where_marking_removes_some_of_the_recompiles_the_others_have_their_own_
     assert alert.notes == ("0/1: marking is not enough: the strides of x do not follow from its sizes",)
     assert alert.helps == (
         "0/2: mark dim 1 of x as dynamic: add L['x']:1 to TORCH_COMPILE_DYNAMIC_SOURCES",
-        "0/1: clone() the slice or view, and mark dim 1 of x (SL105)",
+        "0/1: clone() the slice or view before the call, and mark dim 1 of x (SL105)",
     )
 
 

@@ -13,7 +13,7 @@ from shapelog.reporters import Options, renderer
 from shapelog.rule_docs import RULES_URL
 from shapelog.rules import Section
 
-FEW, LINES = 3, 45
+FEW, LINES = 3, 54
 
 
 def causes(name: str) -> int:
