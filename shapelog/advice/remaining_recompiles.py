@@ -111,7 +111,10 @@ def remaining(
 
 
 def _obstacle(item: Recompile, marks: Marks, instead: HarmfulMarks, version: TorchVersion) -> tuple[Cause | None, str]:
-    """The cause that no mark removes, or that is not marked, or another obstacle."""
+    """The cause that no mark removes, or that is not marked, or another obstacle. Of a justified recompile, it is one that justifies it."""
+    for cause in item.causes_by_need if item.verdict is Verdict.JUSTIFIED else ():
+        if cause.verdict is not Verdict.CODE and (any_blocks_marking(cause.codes) or not cause.rule.markable):
+            return cause, ""
     for cause in item.causes_by_need:
         if not cause.size_related or not cause.rule.markable:
             return cause, ""

@@ -163,3 +163,13 @@ def test_every_recompile_that_left_code_goes_or_stays(name: str) -> None:
 def test_what_the_limit_refused_is_counted_apart() -> None:
     made = constants("max", "mean") + make.refused("0/2", "0/0: L['mode'] == 'max'")
     assert left(made).counted == "1 recompilation and 1 limit hit"
+
+
+def test_of_a_justified_recompilation_the_cause_is_one_that_justifies_it() -> None:
+    """As in the report: that the grad mode changed as well could be avoided, and would save nothing."""
+    made = trace()
+    for number, (rows, is_on) in enumerate(((10, False), (1, True))):
+        guards = guard_tree(global_state(grad_mode=is_on), tensor_match(size=(rows, 8)))
+        made += compiled(f"0/{number}", tensor(rows, 8), guards=guards)
+    item = left(made)
+    assert (item.rule.code, item.verdict) == ("SL104", Verdict.JUSTIFIED)
