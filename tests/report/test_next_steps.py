@@ -21,6 +21,7 @@ from shapelog.report.next_steps import CHANCES, next_steps
 from shapelog.report.report import Report, analyze
 from shapelog.report.repository_paths import Repository
 from shapelog.report.steps import code_changes, limit
+from shapelog.report.steps.marks import in_their_place
 from shapelog.report.steps.step import Confidence, NextStep, Saving, StepKind, saving_words, with_references
 from shapelog.reporters import Options, formats, renderer
 from shapelog.rules import Verdict
@@ -1057,3 +1058,12 @@ def test_a_tensor_that_is_passed_is_copied_at_the_call(source: str, line: int) -
     (step,) = steps_of(make.report(made))
     assert [rule.code for rule in step.rules] == ["SL105"]
     assert [place.line.line for place in step.places] == [line]
+
+
+def test_marks_that_remove_more_than_they_save_make_room_for_refused_calls() -> None:
+    report = report_of("real/2.6/g_limit.log.gz")
+    marked = sum(item.verdict is Verdict.MARKING for item in report.recompiles)
+    assert marked > 1
+    assert list(in_their_place(report, marked)) == []
+    (words,) = in_their_place(report, marked - 1)
+    assert words == f"removes {marked}, and calls that were refused at the limit may be compiled in their place"

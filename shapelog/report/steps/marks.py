@@ -11,6 +11,7 @@ from shapelog.model.trace import Trace
 from shapelog.report.details.uncompiled_calls import Eager
 from shapelog.report.report import Report
 from shapelog.report.steps.step import CONFIDENCE, Confidence, NextStep, Saving, StepKind, middle
+from shapelog.rules import Verdict
 from shapelog.text import capitalized
 
 
@@ -50,7 +51,7 @@ def mark_steps(report: Report) -> Iterator[NextStep]:
         stake=middle(saved),
         text=text,
         entries=frozenset(split_list(advice.env)),
-        explanation="; ".join((*_first_ones(report, labels), *_explained(advice))),
+        explanation="; ".join((*_first_ones(report, labels), *in_their_place(report, fewer), *_explained(advice))),
         labels=tuple(labels),
         short_text=short,
         why_short=why_short(advice),
@@ -66,6 +67,13 @@ def _first_ones(report: Report, labels: Mapping[str, object]) -> Iterator[str]:
         what = "is the first of its function, not a recompilation"
         several = "are the first of their functions, not recompilations"
         yield f"{number} of these compilations {what if number == 1 else several}"
+
+
+def in_their_place(report: Report, fewer: int) -> Iterator[str]:
+    """Why fewer compilations go away than the summary calls avoidable by marking: there is room for calls that were refused."""
+    marked = sum(report.trace.rank_weight(item.compile.rank) for item in report.recompiles if item.verdict is Verdict.MARKING)
+    if report.summary.limit_hits and fewer < marked:
+        yield f"removes {marked}, and calls that were refused at the limit may be compiled in their place"
 
 
 def _explained(advice: Advice) -> Iterator[str]:
