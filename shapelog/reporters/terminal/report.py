@@ -156,7 +156,7 @@ def _diagnostics(page: TextPage, found: Alerts) -> None:
     above = CountedAbove()
     for alert, *others in page.listed(alert_groups(found.alerts), "finding", 0):
         page.blank()
-        diagnostic(page, alert, alert.level, others, above.notes(alert), FRAMES)
+        diagnostic(page, alert, alert.level, others, notes=above.notes(alert), elsewhere=FRAMES)
     for item, owner in merged_findings(_without_code(found.report), found.report.trace):
         page.blank()
         page.line((f"{item.rule.level.value}[{item.rule.code}]", LEVEL_COLORS[item.rule.level]), f": {item.sentence}")
