@@ -1,7 +1,7 @@
 """Which symbols were pinned to one value, by whose line? And on which conditions on the others does the code rely?"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from shapelog.model.compile import Compile, Outcome
 from shapelog.reading.payloads.source_names import is_library
@@ -60,11 +60,9 @@ def _conditions(explained: Explanations) -> Iterator[Table]:
         return
     yield from _on_data(compiles)
     is_export = any(_is_of_export(compile) for compile in compiles)
-    guards = [(compile, guard) for compile in compiles for guard in compile.other_records.get(GuardAdded, ())]
-    raising = None if is_export else _ASSERTED
-    if rows := _rows_of([(compile, guard) for compile, guard in guards if guard.prefix == raising]):
+    if not is_export and (rows := _rows_of(compiles, lambda guard: guard.prefix == _ASSERTED)):
         yield Table("size_checks", _WHEN_RUN, _OF_CHECK, rows)
-    if rows := _rows_of([(compile, guard) for compile, guard in guards if guard.prefix != raising]):
+    if rows := _rows_of(compiles, lambda guard: is_export or guard.prefix != _ASSERTED):
         rule = "SL607" if is_export else "SL204"
         yield Table("size_conditions", _OF_EXPORT if is_export else _CONDITIONS, _OF_CONDITION, tuple((*row, rule) for row in rows))
 
@@ -94,14 +92,16 @@ def _is_of_export(compile: Compile) -> bool:
     return any(frame.file.startswith(_EXPORTS) for symbol in compile.symbols for frame in symbol.stack.frames)
 
 
-def _rows_of(guards: Sequence[tuple[Compile, GuardAdded]]) -> tuple[tuple[str, str, str], ...]:
+def _rows_of(compiles: Sequence[Compile], is_listed: Callable[[GuardAdded], bool]) -> tuple[tuple[str, str, str], ...]:
     """Each condition in the words of its sources, the line that added it, the compiles. Those that pinned a symbol are in another table."""
     found: dict[tuple[str, str], dict[str, None]] = {}
-    for compile, guard in guards:
+    for compile in compiles:
         names = {symbol.name: source_name(symbol.source.display_name) for symbol in compile.symbols if symbol.source}
-        if {*symbols_in(guard.expression)} - {item.symbol for item in compile.specializations} and not _OF_DATA.search(guard.expression):
-            shown = in_names(condition(guard.expression) or guard.expression, names), _asked_by(guard)
-            found.setdefault(shown, {}).setdefault(compile.shown_label)
+        pinned = {item.symbol for item in compile.specializations}
+        for guard in filter(is_listed, compile.other_records.get(GuardAdded, ())):
+            if {*symbols_in(guard.expression)} - pinned and not _OF_DATA.search(guard.expression):
+                shown = in_names(condition(guard.expression) or guard.expression, names), _asked_by(guard)
+                found.setdefault(shown, {}).setdefault(compile.shown_label)
     return tuple((*shown, " ".join(labels).strip()) for shown, labels in found.items())
 
 

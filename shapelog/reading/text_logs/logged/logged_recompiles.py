@@ -176,9 +176,10 @@ class LoggedRecompiles:
     def finish_limits(self, text: Sequence[str]) -> None:
         """Take what sentences mention of the limit, now that it is known that the text has no warning of it."""
         if not any(mention.limit.limit for mention in self._mentioned):  # sentences may have its value in front of the reason
+            before = self._contents.limits
             self.take_retold(text)
-        if self._contents.limits:
-            return
+            if self._contents.limits > before:
+                return
         mentions = [mention for mention in self._mentioned if not mention.limit.is_mentioned]
         explained = {mention.limit.setting for mention in mentions if mention.limit.reasons}
         for limit, line, is_end in {_what_failed(mention.limit): mention for mention in mentions}.values():
