@@ -126,10 +126,12 @@ def branches_on_type(code: str, name: str) -> bool:
 
 
 def only_compares(code: str) -> bool:
-    """Whether a line branches, and its conditions do nothing but compare sizes, numbers and what is calculated from them."""
-    tree = _parsed(code)
-    tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))] if tree else []
-    return bool(tests) and all(map(_is_comparison, tests))
+    """Whether a line branches, and its conditions do nothing but compare sizes, numbers and what is calculated from them. A loop, which
+    Dynamo unrolls, needs its size.
+    """
+    nodes = list(ast.walk(tree)) if (tree := _parsed(code)) else []
+    tests = [node.test for node in nodes if isinstance(node, (ast.If, ast.IfExp))]
+    return bool(tests) and all(map(_is_comparison, tests)) and not any(isinstance(node, ast.While) for node in nodes)
 
 
 def _is_comparison(test: ast.expr) -> bool:

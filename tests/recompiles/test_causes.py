@@ -296,6 +296,7 @@ def test_two_sizes_that_were_equal_at_first_are_a_duck_shape() -> None:
         ("y = x if x.size() != (10, 8) else -x", "SL204", "branches on it (here 10)"),
         ("if math.log(x.shape[0]) > 2:", "SL201", "needs the exact value"),
         ("assert x.shape[0] == 10", "SL201", "needs the exact value"),
+        ("while i < x.shape[0]:", "SL201", "needs the exact value"),
         ("if x.shape[0] in table:", "SL201", "needs the exact value"),
     ],
 )
