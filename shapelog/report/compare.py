@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from shapelog.advice.compile_seconds import RUN_TO_RUN
 from shapelog.grouping import grouped
 from shapelog.model.cache_uses import cache_uses
 from shapelog.model.code_matching import Code, Pair, match
@@ -38,7 +39,7 @@ from shapelog.report.frame_changes import (
 )
 from shapelog.report.report import Report
 from shapelog.report.results import Headline
-from shapelog.text import enumerated, plural, rank_list
+from shapelog.text import enumerated, plural, rank_list, seconds
 
 _MOST_CACHE_NOTES = 3
 
@@ -344,6 +345,8 @@ def _balance(frames: tuple[FrameChange, ...], was: Counts, now: Counts) -> Itera
     yield from _lost(lost)
     no_gain = " (not an improvement where compiled code was lost)" if lost and now.compiles < was.compiles else ""
     yield instead(was.compiles, now.compiles, "compilation") + no_gain
+    if now.compiles < was.compiles and now.cached == was.cached and 0 < RUN_TO_RUN * was.seconds < now.seconds:
+        yield f"they took {seconds(now.seconds)} instead of {seconds(was.seconds)}"
     if was.recompiles and not lost and not any(cause.after for item in frames for cause in item.causes):
         yield "no recompilations remain"
     if None not in (was.limit_hits, now.limit_hits) and bool(was.limit_hits) != bool(now.limit_hits):

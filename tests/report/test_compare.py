@@ -205,6 +205,13 @@ def test_a_graph_that_a_mark_loses() -> None:
     )
 
 
+def test_fewer_compilations_that_take_much_longer_are_stated() -> None:
+    slower = compared(sizes(10, 12, 14, seconds=1.0), sizes(10, 12, seconds=9.0))
+    assert str(slower.headline) == "Better: 2 compilations instead of 3; they took 18.0 s instead of 3.00 s"
+    alike = compared(sizes(10, 12, 14, seconds=1.0), sizes(10, 12, seconds=2.0))
+    assert str(alike.headline) == "Better: 2 compilations instead of 3"
+
+
 def test_a_lost_graph_outweighs_what_became_better_elsewhere() -> None:
     before, after = sizes(10, 12, frame=1, name="g", made=sizes(10, 12)), sizes(10, frame=1, name="g", made=failed())
     found = compared(before, after)

@@ -183,7 +183,7 @@ def _caused(frame: Frame, compiled: WeightedCompile, lines: QuotedLines) -> Iter
                 key=cause.axis,
                 compiled=compiled,
                 changed=(Changed(cause.axis, _values(cause)),),
-                rule=cause.rule.code,
+                rule=cause.remedy_rule.code,
             )
 
 

@@ -7,7 +7,9 @@ from recorded import RECORDED, report_of
 
 from shapelog.model.compile import Outcome
 from shapelog.recompiles.recompile import Recompile
+from shapelog.report.alerts.collect import collect_alerts
 from shapelog.report.report import Report
+from shapelog.report.repository_paths import Repository
 from shapelog.report.source_code.line_marks import Changed, LineMark, MarkKind, line_marks
 from shapelog.report.source_code.quoted_lines import FileLine, quoted_lines
 from shapelog.rules import Verdict
@@ -39,6 +41,13 @@ def test_the_line_that_asked_for_what_changed_has_the_recompilations() -> None:
     (mark,) = marks_of(report_of(DEMO))[FileLine(DEMO_FILE, 29)]
     assert (mark.kind, mark.times, mark.verdict, mark.rule) == (MarkKind.RECOMPILED, 8, Verdict.MARKING, "SL315")
     assert mark.changed == (Changed("self.step", ("2", "3", "4", "5", "6", "7", "8", "9")),)
+
+
+def test_a_line_has_the_rule_that_its_diagnostic_has() -> None:
+    """Of a size that the code pins, that it is pinned (SL201), not that it changed (SL101)."""
+    report = report_of("causes/out_pins_both.log.gz")
+    rules = {mark.rule for own in marks_of(report).values() for mark in own if mark.kind is MarkKind.RECOMPILED}
+    assert rules == {alert.rule.code for alert in collect_alerts(report, Repository()).alerts} == {"SL201"}
 
 
 def test_properties_that_changed_together_in_the_same_recompilations_are_one_mark() -> None:
