@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from shapelog.advice.advise import Advice
+from shapelog.advice.compile_seconds import slower_words
 from shapelog.advice.paste_formats import as_python, shown_shell, why_nothing
 from shapelog.errors import DATA_LOSS
 from shapelog.model.exports import Export, ExportResult
@@ -221,7 +222,8 @@ def _with_marks(advice: Advice | None) -> str:
     where = f" {advice.scope}" if advice.scope else ""
     if not saved or _lifts_limit_alone(advice):
         return f"Mark {advice.what_to_mark} as dynamic."
-    return f"Marking {advice.what_to_mark} as dynamic would save {saved} of {advice.before.seconds} of compile time{where}."
+    longer = slower_words(advice.removed_seconds, advice.added_seconds) if advice.becomes_slower else ""
+    return f"Marking {advice.what_to_mark} as dynamic would save {saved} of {advice.before.seconds} of compile time{where}{longer}."
 
 
 def _vllm_tiles(found: Sequence[VllmCompilation]) -> Iterator[Tile]:

@@ -43,6 +43,11 @@ def verdict(report: Report) -> Overview:
     return overview(report, (), ())
 
 
+def test_what_marks_may_cost_is_stated_with_what_they_save() -> None:
+    lead = verdict(report_of("real/2.4/c_int_arg.log.gz")).lead.replace("\u00a0", " ")
+    assert "dynamic compilations take longer; at worst, 0.57 s more than now." in lead
+
+
 REFUSED = {"fail_type": "RecompileLimitExceeded", "fail_reason": "recompile_limit reached"}
 
 
