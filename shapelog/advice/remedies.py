@@ -27,7 +27,7 @@ from shapelog.recompiles.int_usage import is_tested, spelled
 from shapelog.recompiles.recompile import Recompile
 from shapelog.recompiles.reuse.refused_calls import is_known_by_limit, is_of_oldest_alone
 from shapelog.recompiles.reuse.similar import runs_other_operations, similar
-from shapelog.recompiles.verdict import BREAKS_ON_SYMBOL, CHANGES_STATE, ONLY_UNDER_DYNAMIC_FALSE
+from shapelog.recompiles.verdict import BREAKS_ON_SYMBOL, CHANGES_STATE, KEPT_STATIC, ONLY_UNDER_DYNAMIC_FALSE
 from shapelog.rules import RULES, UNEXPLAINED, Remedy, Rule, Verdict, any_blocks_marking, remedy_for
 from shapelog.text import enumerated, names_of
 
@@ -477,6 +477,9 @@ def _where_blocked(code: str, causes: Sequence[Cause], blocked: Recompile) -> st
         return _LARGE_ENOUGH.format(changed)
     if blocked.why_not_markable.startswith(ONLY_UNDER_DYNAMIC_FALSE):
         return f"leave out dynamic=False where it is set; otherwise {RULES[code].remedy}"
+    listed, is_kept, _ = blocked.why_not_markable.partition(KEPT_STATIC)
+    if is_kept:
+        return f"remove {listed} from torch.compiler.config.static_sources and mark {_varying(blocked.causes) or 'what varies'}"
     _, is_broken, place = blocked.why_not_markable.partition(BREAKS_ON_SYMBOL)
     if is_broken:
         return f"remove the graph break at {place}, and mark {_varying(blocked.causes) or 'what varies'}"

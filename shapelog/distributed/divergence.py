@@ -144,15 +144,18 @@ def _instead(steps: _Steps, main: Step, position: int) -> str:
     if not own:
         return "never compiled it"
     size = _size_of(own[-1], main.changes[0].axis) if main.changes else ""
-    entries = " ".join(step.reference for step in own[-_MAX_NAMED:])
-    return f"did not, since {'its cache entry' if len(own) == 1 else 'one of its cache entries'} ({entries}{size}) matched every call"
+    if len(own) == 1:
+        known = f"its cache entry ({own[0].reference}{f', where {size}' if size else ''})"
+    else:
+        known = f"its cache entries ({' '.join(step.reference for step in own[-_MAX_NAMED:])}{f'; in the last, {size}' if size else ''})"
+    return f"did not, since {known} matched later calls, if any"
 
 
 def _size_of(step: Step, axis: str) -> str:
     for item in step.inputs:
         for dim, size in enumerate(item.size):
             if f"{item.source.display_name}.size[{dim}]" == axis:
-                return f", where {axis} is {'dynamic' if dim in item.dynamic else size}"
+                return f"{axis} is {'dynamic' if dim in item.dynamic else size}"
     return ""
 
 

@@ -324,7 +324,7 @@ class Metrics(NamedTuple):
     2.8 on, where there is an ``ir_count`` without a ``guard_count``). ``cache_lookups`` has only caches that were used; ``remote_read`` and
     ``remote_write`` are times of the remote FX graph cache, ``remote_backend`` is what stores it. ``settings_checksum`` is the same for
     the same settings, ``makes_dynamic`` whether a size that changes becomes dynamic (``automatic_dynamic_shapes``, which ``dynamic=False``
-    turns off), None without any.
+    turns off), None without any. ``static_sources`` are those that stay static whatever marks them (torch 2.15).
     """
 
     seconds: float | None = None
@@ -366,6 +366,7 @@ class Metrics(NamedTuple):
     remote_backend: str = ""
     settings_checksum: int | None = None
     makes_dynamic: bool | None = None
+    static_sources: tuple[str, ...] = ()
 
 
 def metrics(body: Body) -> Metrics:
@@ -406,6 +407,7 @@ def metrics(body: Body) -> Metrics:
         cache_lookups=tuple(_cache_lookups(body)),
         settings_checksum=_checksum(body),
         makes_dynamic=_makes_dynamic(body),
+        static_sources=_static_sources(body),
     )
 
 
@@ -431,6 +433,13 @@ def _makes_dynamic(body: Body) -> bool | None:
     return found[1] == "true" if found else None
 
 
+def _static_sources(body: Body) -> tuple[str, ...]:
+    """Without the backslashes of those that are written as expressions."""
+    settings = body.get("compiler_config")
+    found = _STATIC_SOURCES.search(settings) if isinstance(settings, str) else None
+    return tuple(entry.strip() for entry in found[1].replace("\\", "").split(",")) if found else ()
+
+
 def _cache_lookups(body: Body) -> Iterator[CacheLookups]:
     for cache, is_remote, prefix in _CACHES:
         hits, misses = body.get(f"{prefix}_hit_count"), body.get(f"{prefix}_miss_count")
@@ -440,6 +449,7 @@ def _cache_lookups(body: Body) -> Iterator[CacheLookups]:
 
 
 _AUTOMATIC_SETTING = re.compile(r'"automatic_dynamic_shapes": ?(true|false)')
+_STATIC_SOURCES = re.compile(r'"static_sources": ?"([^"]+)"')
 # Cache, whether it is shared, and what the names of its two counts begin with (torch 2.6 or later).
 _CACHES = (
     (FX_GRAPH, False, "inductor_fx_local_cache"),

@@ -28,9 +28,12 @@ class EarlierSymbols:
     def newly_dynamic(self, compile: Compile) -> tuple[AutomaticDynamic, ...]:
         """The events of the next compile, but those about what was dynamic from the start, by a mark or by ``dynamic=True``.
 
-        Dynamo records a change of these, too.
+        Dynamo records a change of these, too, and of what ``static_sources`` then keeps static.
         """
-        return tuple(event for event in compile.automatic_dynamic if _symbolic_source(event) not in self.sources)
+        kept = compile.metrics.static_sources
+        return tuple(
+            event for event in compile.automatic_dynamic if _symbolic_source(event) not in self.sources and event.source not in kept
+        )
 
 
 def newly_dynamic(frame: Frame, compile: Compile) -> tuple[AutomaticDynamic, ...]:

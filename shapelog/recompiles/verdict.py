@@ -24,6 +24,7 @@ from shapelog.recompiles.reuse.obstacles import (
     has_size_one,
     moved_to_start,
     pinning_operator,
+    static_by_setting,
     statically_marked_dim,
     tied_stride,
     would_share_symbol,
@@ -34,6 +35,7 @@ from shapelog.rules import Verdict, any_blocks_marking
 from shapelog.text import file_name, shorten
 
 BREAKS_ON_SYMBOL = "with a symbolic size or int, the graph breaks at "
+KEPT_STATIC = " is in torch.compiler.config.static_sources"
 CHANGES_STATE = "the code changes "
 ONLY_UNDER_DYNAMIC_FALSE = "a mark helps only if the code is compiled with dynamic=False"
 _LONGEST_CODE = 60
@@ -69,7 +71,8 @@ def verdict_of(
     is_justified = Verdict.JUSTIFIED in verdicts or any(any_blocks_marking(cause.codes) for cause in kept)
     is_apart = broken_stride_tie(nearest, table, compile) and not branch_of_call(nearest, table, compile)
     is_tied = is_apart or broken_base_tie(nearest, table, compile)
-    if not is_justified and (statically_marked_dim(nearest) or is_tied or _moved_alone(nearest, table, compile)):
+    is_static = statically_marked_dim(nearest) or static_by_setting(nearest)
+    if not is_justified and (is_static or is_tied or _moved_alone(nearest, table, compile)):
         return Verdict.CODE, None
     if Verdict.UNEXPLAINED in verdicts:
         return Verdict.UNEXPLAINED, None
@@ -114,6 +117,8 @@ def blocking_rule(frame: Frame, nearest: EntryDifference, compile: Compile, reus
     dim = statically_marked_dim(nearest)
     if dim:
         return "SL321", f"the program calls mark_static on {dim}, which overrides every mark: remove that call"
+    if listed := static_by_setting(nearest):
+        return "SL321", f"{listed}{KEPT_STATIC}, which overrides the list of dynamic sources"
     if any(cause.own_verdict for cause in nearest.causes):  # known to need something else, which its remedy names
         return "", ""
     constant = found_by_super(nearest)

@@ -25,9 +25,10 @@ from shapelog.report.steps.ranks import rank_steps
 from shapelog.report.steps.slow_graphs import static_steps
 from shapelog.report.steps.step import CONFIDENCE, COSTLY, SET_UP, NextStep, StepKind, StepSources, change_of
 from shapelog.report.steps.vllm import vllm_steps
-from shapelog.rules import AlertKind, Level, Verdict
+from shapelog.rules import RULES, AlertKind, Level, Verdict
 
 _Key = tuple[StepKind, object] | None
+_GLOBAL_STATE = RULES["SL307"]
 # How likely a step is to save what it is expected to.
 CHANCES = {"high": 1.0, "medium": 0.75, "low": 0.5}
 
@@ -155,7 +156,9 @@ def _key(run: StepSources, alert: Alert) -> _Key:
         group = limit_group(run, alert)
         return (StepKind.LIMIT, group) if group else None
     if run.is_code_change(alert):
-        return (StepKind.SETUP, alert.rule) if alert.rule.code in SET_UP else (StepKind.CODE, change_of(alert))
+        if alert.rule.code not in SET_UP:
+            return StepKind.CODE, change_of(alert)
+        return StepKind.SETUP, alert.rule if alert.rule is _GLOBAL_STATE else change_of(alert)  # all settings in one step
     return None
 
 

@@ -2403,6 +2403,16 @@ def test_a_mark_that_an_entry_was_made_without(attribute: str, function: str) ->
     assert cause.sentence == f"x is now marked by {function}, but was not when this was compiled"
 
 
+def test_a_source_that_a_setting_keeps_static_has_to_leave_it_first() -> None:
+    setting = r"""{"dynamic_sources": "", "static_sources": "L['y'],L\\['x'\\]"}"""
+    sizes = [compiled(f"0/{number}", tensor(size), compiler_config=setting) for number, size in enumerate((8, 9))]
+    found = last_recompile(trace(*sizes))
+    assert (found.verdict, found.blocking_rule) == (Verdict.CODE, "SL321")
+    assert found.why_not_markable == "x is in torch.compiler.config.static_sources, which overrides the list of dynamic sources"
+    unset = [compiled(f"0/{number}", tensor(size), compiler_config="{}") for number, size in enumerate((8, 9))]
+    assert last_recompile(trace(*unset)).verdict is Verdict.MARKING
+
+
 def test_a_marking_that_pytorch_names_without_its_tensor_is_one_cause() -> None:
     ways = ("_dynamo_dynamic_indices", "_dynamo_unbacked_indices")
     plain = [f"NO_HASATTR: hasattr(L['x'], '{way}') == False" for way in ways]

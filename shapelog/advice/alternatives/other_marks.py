@@ -128,21 +128,22 @@ def marks_with_a_range(context: AdviceContext) -> Iterator[Alternative]:
         codes=("SL101",),
         subject=some([mark.name for mark in found]),
         sentence=(
-            "A mark that is not enforced: a size that the code needs to be constant is compiled as such, without an error. "
+            "A mark that is not enforced: if the code needs the size to be constant, no error is raised. "
             "Comparisons that the range decides add no guards."
         ),
         lines=tuple(
             f"torch._dynamo.maybe_mark_dynamic({expression(mark.source)}, {mark.dim}, min={sizes[0]}, max={sizes[-1]})"
             for mark, sizes in list(found.items())[:MOST_NAMED]
         ),
-        warning="These are the sizes seen: a call with another one raises ConstraintViolationError. Widen the range to all that can occur.",
+        warning="A size outside of the range raises ConstraintViolationError: set min and max to what can occur, not only to what was seen.",
     )
 
 
 def _span(compiles: Sequence[Compile], mark: Mark) -> list[int]:
-    """The sizes of a dim in all compiles, in order; without 0 and 1, which have graphs of their own."""
+    """The sizes of a dim in all compiles, in order; none where 0 or 1 is one of them, which have graphs of their own."""
     inputs = [item for compile in compiles for item in compile.inputs if item.source == mark.source and mark.dim < len(item.size)]
-    return sorted({item.size[mark.dim] for item in inputs if item.size[mark.dim] > 1})
+    sizes = sorted({item.size[mark.dim] for item in inputs})
+    return sizes if sizes and sizes[0] > 1 else []
 
 
 def dynamic_values(context: AdviceContext) -> Iterator[Alternative]:

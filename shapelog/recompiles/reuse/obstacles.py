@@ -30,7 +30,8 @@ def marks_act(difference: EntryDifference) -> bool:
         # a size of 0 or 1 has a graph of its own, marked or not
         if cause.is_size and (_SMALL.search(cause.after) or _SMALL.search(cause.before)):
             return False
-    return bool(difference.causes) and not statically_marked_dim(difference) and not found_by_super(difference)
+    is_static = statically_marked_dim(difference) or static_by_setting(difference)
+    return bool(difference.causes) and not is_static and not found_by_super(difference)
 
 
 def found_by_super(difference: EntryDifference) -> str:
@@ -47,6 +48,14 @@ def statically_marked_dim(difference: EntryDifference) -> str:
         if isinstance(marked, str) and str(cause.prop.dim) in re.findall(r"\d+", marked):
             return cause.axis
     return ""
+
+
+def static_by_setting(difference: EntryDifference) -> str:
+    """An input among the causes that ``torch.compiler.config.static_sources`` lists, which beats the list of dynamic sources (torch 2.15);
+    "" without one.
+    """
+    listed = difference.entry.metrics.static_sources
+    return next((cause.source.display_name for cause in difference.causes if cause.source in listed), "")
 
 
 def broken_stride_tie(difference: EntryDifference, table: FactTable, compile: Compile) -> str:

@@ -1,28 +1,29 @@
 """What analyses found about a piece of code → alerts: limits, failures and others."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from shapelog.grouping import grouped
 from shapelog.reading.payloads.error_titles import DATA_DEPENDENT, raised_by
 from shapelog.reading.payloads.source_names import is_library
-from shapelog.report.alerts.alert import Alert, Occurrence, Rest, level_of
+from shapelog.report.alerts.alert import Alert, Occurrence, Rest, level_of, stable_text
 from shapelog.report.alerts.alerted_code import AlertedCode, stopped_at
 from shapelog.report.details.raising_calls import RaisingCall, raising_call
 from shapelog.report.details.training_lines import with_training_hint
 from shapelog.report.results import Finding, Location
 from shapelog.report.weighted import WeightedCompile
 from shapelog.rules import AlertKind, Remedy, Section
-from shapelog.text import cut, names_of, one_line, some
+from shapelog.text import names_of, some
 
-# Other errors of one function in a note, and the compiles that a note names.
-_MOST_ERRORS, _LONGEST_ERROR = 2, 120
+# The compiles that a note names.
 _LABELS = 4
+_NUMBER = re.compile(r"\d+")
 
 
 def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert]:
-    """What analyses found about this code: limits and failures, each rule once, or once for each place where code without a name failed."""
+    """What analyses found about this code: limits once, failures once for each error, and for each place where code without a name failed."""
     rules = set[str]()
-    for members in grouped(items, lambda item: (item.rule.code, _own_place(item))).values():
+    for members in grouped(items, lambda item: (item.rule.code, _own_place(item), *_error(item))).values():
         first = members[0]
         axes = (f"{first.sentence} at {first.place}",) if first.rule.code in rules else ()
         rules.add(first.rule.code)
@@ -60,8 +61,8 @@ def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert
             fingerprint=alerted.fingerprint(first.rule, axes),
             messages=tuple(map(with_training_hint, messages.values())),
             exceptions=next((item.exceptions for item in members if item.exceptions), ()),
-            notes=tuple(dict.fromkeys((*_other_errors(first, messages), *_other_reasons(limits), *notes))),
-            rest=_other_remedies(limits or (members if first.rule.alert_kind is AlertKind.FAILURE else ())),
+            notes=tuple(dict.fromkeys((*_other_reasons(limits), *notes))),
+            rest=_other_remedies(limits),
         )
 
 
@@ -82,6 +83,13 @@ def _own_place(finding: Finding) -> Location | None:
     return finding.place if is_unnamed and finding.rule.alert_kind is AlertKind.FAILURE else None
 
 
+def _error(finding: Finding) -> tuple[str, ...]:
+    """What tells two failures of one function apart, which one change does not cure: the error, but for numbers in it, and what to do."""
+    if finding.rule.alert_kind is not AlertKind.FAILURE:
+        return ()
+    return finding.remedy, _NUMBER.sub("0", stable_text(raised_by(finding.message.title)[1])) if finding.message else ""
+
+
 def _compiles_of(alerted: AlertedCode, findings: Iterable[Finding]) -> Iterator[WeightedCompile]:
     """The compiles that findings name; the first of the frame where they name none."""
     by_frame = grouped(alerted.compiles, lambda item: item.frame)
@@ -89,14 +97,6 @@ def _compiles_of(alerted: AlertedCode, findings: Iterable[Finding]) -> Iterator[
     for finding in findings:
         frame = finding.frame
         yield from by_label.get((frame, finding.compile)) or by_frame.get(frame, ())[:1] if frame else ()
-
-
-def _other_errors(first: Finding, titles: Iterable[str]) -> Iterator[str]:
-    """With what else code failed to compile, where its calls met several errors."""
-    own = raised_by(first.message.title)[1] if first.message else ""
-    others = dict.fromkeys(error for title in titles if (error := raised_by(title)[1]) and own and error != own)
-    if first.rule.alert_kind is AlertKind.FAILURE and others:
-        yield f"also failed: {some([cut(one_line(error), _LONGEST_ERROR) for error in others], _MOST_ERRORS, '; ')}"
 
 
 def _other_reasons(limits: Sequence[Finding]) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _other_reasons(limits: Sequence[Finding]) -> Iterator[str]:
 
 
 def _other_remedies(findings: Sequence[Finding]) -> Rest | None:
-    """What to do about the times that code hit the limit, or failed, for another reason than the first; of several reasons the first."""
+    """What to do about the times that code hit the limit for another reason than the first; of several reasons the first."""
     other = next((item for item in findings if item.remedy != findings[0].remedy), None)
     if other is None:
         return None

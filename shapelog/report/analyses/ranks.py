@@ -1,6 +1,6 @@
 """What is the same on all ranks of a job, which differ, and where first?"""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from shapelog.model.compile import Outcome
@@ -13,6 +13,7 @@ from shapelog.text import rank_list, seconds, seconds_in_column
 if TYPE_CHECKING:
     from shapelog.distributed.agreement import ComparedProperty
     from shapelog.distributed.compare_ranks import RankReport, Spread
+    from shapelog.distributed.divergence import Divergence
     from shapelog.model.rank_summary import RankSummary
 
 _DIVERGENCE, _SIZE, _COLLECTIVES = RULES["SL701"], RULES["SL702"], RULES["SL703"]
@@ -48,7 +49,7 @@ def _findings(report: "RankReport", explained: Explanations) -> Iterator[Finding
     if report.divergence:
         first = report.divergence.sides[0]
         frame = _frame(explained, first.ranks, first.label)
-        since = _since(report.divergence.position)
+        since = _since(report.divergence, report.numbers)
         yield Finding(_DIVERGENCE, f"{since}{report.divergence.sentence}", first.label, location_of(frame), frame=frame)
     varied = [item for item in report.sizes if item.recompiled and not item.is_dynamic]
     if varied and not report.has_collectives_on:
@@ -70,11 +71,13 @@ def _findings(report: "RankReport", explained: Explanations) -> Iterator[Finding
         yield Finding(_COLLECTIVES, item.sentence, item.label, location_of(frame), frame=frame)
 
 
-def _since(position: int) -> str:
-    if not position:
-        return "the ranks differ from the first compilation on: "
-    which = "compilation" if position == 1 else f"{position} compilations"
-    return f"the ranks agree on the first {which}; then "
+def _since(divergence: "Divergence", ranks: Sequence[int]) -> str:
+    compared = sorted(number for side in divergence.sides for number in side.ranks)
+    who = "the ranks" if len(compared) == len(ranks) else rank_list(compared)
+    if not divergence.position:
+        return f"{who} differ from the first compilation on: "
+    which = "compilation" if divergence.position == 1 else f"{divergence.position} compilations"
+    return f"{who} agree on the first {which}; then "
 
 
 def _frame(explained: Explanations, ranks: Iterable[int], label: str) -> Frame | None:

@@ -15,7 +15,7 @@ from shapelog.report.steps.step import NextStep, with_references
 from shapelog.reporters.html.chart_text import Part, totals
 from shapelog.reporters.html.frame_page import FrameView
 from shapelog.rules import RULES, AlertKind, Rule, Verdict
-from shapelog.text import as_sentence, is_visible, measured, plural, plural_noun, some, taking, whole_times
+from shapelog.text import as_sentence, enumerated, is_visible, measured, plural, plural_noun, some, taking, whole_times
 
 # A longer list is not put on the page to be copied: suggest-dynamic prints it.
 _MAX_LIST = 20_000
@@ -138,7 +138,7 @@ def _of_nothing_compiled(report: Report) -> tuple[str, str]:
     if report.unfinished:
         return f"{plural(report.unfinished, 'compilation')} did not finish.", "The trace contains no other compilation."
     if skipped := skipped_functions(report):
-        return f"{some(skipped, _MAX_NAMES)} {_are(len(skipped))} left to eager mode.", "No other code was compiled in this run."
+        return f"{_named(skipped)} {_are(len(skipped))} left to eager mode.", "No other code was compiled in this run."
     return "Nothing was compiled in this run.", "The trace contains no compilation, so there is nothing to explain."
 
 
@@ -149,9 +149,13 @@ def _without_recompilations(report: Report) -> str:
         return f"{summary.failures} of {plural(summary.compiles + summary.failures, 'compilation')} failed."
     if summary.limit_hits:
         names = list(dict.fromkeys(item.frame.title for item in report.frames if item.limit_hit))
-        return f"{some(names, _MAX_NAMES)} hit the recompile limit." if names else "The recompile limit was hit."
+        return f"{_named(names)} hit the recompile limit." if names else "The recompile limit was hit."
     pieces = sum(item.compiled for item in report.trace.vllm)
     return f"Nothing was recompiled; vLLM compiled {plural(pieces, 'piece')}." if pieces else "Nothing was recompiled."
+
+
+def _named(titles: Sequence[str]) -> str:
+    return enumerated(titles) if len(titles) <= _MAX_NAMES else some(titles, _MAX_NAMES)
 
 
 def _of_first_compilations(report: Report) -> str:

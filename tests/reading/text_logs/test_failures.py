@@ -804,28 +804,20 @@ def test_an_exception_without_a_stack_that_caused_another_begins_the_chain(tmp_p
     ]
 
 
-def test_another_error_of_code_without_a_name_is_listed_with_the_first(tmp_path: Path) -> None:
-    exception = "torch._dynamo.exc.Unsupported: "
-    text = f"1.\n```\n{exception}inline in skipfiles: f\n```\n2.\n```\n{exception}uninitialized nn.Module: Cache\n```\n"
-    (alert,) = collect_alerts(report_of(text, tmp_path), Repository()).alerts
-    assert "also failed: uninitialized nn.Module: Cache" in alert.notes
-
-
-def test_the_backend_of_another_error_is_not_named_in_front_of_it(tmp_path: Path) -> None:
-    raised = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:\n"
-    text = f"{raised}FileNotFoundError: no file k\n\nMe too:\n\n{raised}RuntimeError: Cannot find a working triton installation.\n"
-    (alert,) = collect_alerts(report_of(text, tmp_path), Repository()).alerts
-    assert "also failed: RuntimeError: Cannot find a working triton installation." in alert.notes
-
-
-def test_what_to_do_about_another_error_of_code_without_a_name_is_there_too(tmp_path: Path) -> None:
+def test_another_error_of_code_without_a_name_is_another_failure(tmp_path: Path) -> None:
     first = "torch._dynamo.exc.Unsupported: hasattr TensorVariable k"
     other = "torch._dynamo.exc.InternalTorchDynamoError: 'SymNodeVariable' object has no attribute 'value'"
-    (alert,) = collect_alerts(report_of(f"FAILED a.py::a - {first}\nFAILED a.py::b - {other}\n", tmp_path), Repository()).alerts
-    assert [text.partition(":")[0] for text in alert.helps] == [
-        "rewrite the line where Dynamo stops, or, without fullgraph=True, wrap it in a function with torch.compiler.disable",
-        "the others",
+    found = collect_alerts(report_of(f"FAILED a.py::a - {first}\nFAILED a.py::b - {other}\n", tmp_path), Repository()).alerts
+    assert [alert.messages[0].title for alert in found] == [
+        "hasattr TensorVariable k",
+        "'SymNodeVariable' object has no attribute 'value'",
     ]
+    assert found[0].helps != found[1].helps
+
+
+def test_errors_that_differ_in_numbers_are_one_failure(tmp_path: Path) -> None:
+    texts = [f"FAILED a.py::a - torch._dynamo.exc.Unsupported: call_method {number}\n" for number in (10, 20)]
+    assert len(collect_alerts(report_of("".join(texts), tmp_path), Repository()).alerts) == 1
 
 
 def test_a_line_of_a_library_that_is_the_place_is_not_named_once_more(tmp_path: Path) -> None:

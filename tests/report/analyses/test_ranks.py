@@ -36,7 +36,7 @@ def test_the_stages_of_a_pipeline_are_compared_each_for_itself() -> None:
     assert of_ranks(stages) == []
     assert "ranks 0 and 1; ranks 2 and 3: no code in common, as in pipeline stages" in flat(stages)
     (found,) = of_ranks(report((ENCODER,), (ENCODER,), (DECODER, LONGER), (DECODER,)))
-    assert found.sentence.startswith("the ranks agree on the first compilation; then rank 2 recompiled decode at 0/1")
+    assert found.sentence.startswith("ranks 2 and 3 agree on the first compilation; then rank 2 recompiled decode at 0/1")
 
 
 @pytest.mark.parametrize(

@@ -365,7 +365,10 @@ class LoggedCompiles:
             return {"has_guarded_code": True}
         if not is_end or self._latest.get(compile.process) is not compile:
             return {"has_guarded_code": False}
-        return {"has_guarded_code": True} if compile.reasons else {}
+        if not compile.reasons:
+            return {}
+        is_cut = not compile.has_graph and self._contents.messages["graph_code"]
+        return {"has_guarded_code": True, "lost_graph": True} if is_cut else {"has_guarded_code": True}
 
     def _failure_metrics(self, compile: LoggedCompile, failure: FailureText) -> dict[str, Any]:
         """The metrics of a compile that failed; its text is a record of its own."""
