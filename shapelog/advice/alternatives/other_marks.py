@@ -135,7 +135,7 @@ def marks_with_a_range(context: AdviceContext) -> Iterator[Alternative]:
             f"torch._dynamo.maybe_mark_dynamic({expression(mark.source)}, {mark.dim}, min={sizes[0]}, max={sizes[-1]})"
             for mark, sizes in list(found.items())[:MOST_NAMED]
         ),
-        warning="A size outside of the range raises ConstraintViolationError: set min and max to what can occur, not only to what was seen.",
+        warning="A size outside of the range raises ConstraintViolationError: set min and max to all that can occur, not to what was seen.",
     )
 
 

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert]:
-    """What analyses found about this code: limits once, failures once for each error, and for each place where code without a name failed."""
+    """What analyses found about this code: limits once, failures once for each error and, of code without a name, place."""
     rules = set[str]()
     for members in grouped(items, lambda item: (item.rule.code, _own_place(item), *_error(item))).values():
         first = members[0]

@@ -100,17 +100,20 @@ def _main_axes(explained: Explanations, frame: Frame) -> str:
 
 def _from_then_on(trace: Trace) -> str:
     """What runs in eager mode from then on. Torch 2.5 and older, of which texts alone show the limit, mark the code as one to be skipped:
-    its cached graphs are not used any more (``torch/_dynamo/convert_frame.py``, ``torch/csrc/dynamo/eval_frame.c``).
+    its cached graphs are not used any more (``torch/_dynamo/convert_frame.py``, ``torch/csrc/dynamo/eval_frame.c``). A text does not show
+    whether the call raised an error.
     """
+    then = "any call that misses the cache now runs in eager mode"
     if not trace.is_text:
-        return "any call that misses the cache now runs in eager mode"
+        return then
+    then += ", or raises an error under fullgraph=True"
     minors = [int(minor) for minor in _MINOR.findall(trace.torch_version or trace.version_guess)]
     or_older, or_newer = (not trace.torch_version and trace.version_guess.endswith(end) for end in ("older", "newer"))
     if minors and max(minors) < _RUNS_CACHED and not or_newer:
         return "all calls of it now run in eager mode"
     if minors and min(minors) >= _RUNS_CACHED and not or_older:
-        return "any call that misses the cache now runs in eager mode"
-    return f"any call that misses the cache now runs in eager mode (before torch 2.{_RUNS_CACHED}, every call)"
+        return then
+    return f"{then} (before torch 2.{_RUNS_CACHED}, every call)"
 
 
 def _number_of_entries(explained: Explanations, frame: Frame) -> int:

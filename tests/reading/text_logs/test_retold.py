@@ -167,7 +167,10 @@ def test_a_dtype_whose_values_are_left_out_is_the_reason_all_the_same(tmp_path: 
 
 def test_what_runs_eagerly_is_open_where_the_version_is(tmp_path: Path) -> None:
     words = " ".join(shown("[1/8] last reason: tensor 'x' size mismatch at index 0. expected 512, actual 4096\n", tmp_path).split())
-    assert "any call that misses the cache now runs in eager mode (before torch 2.6, every call)" in words
+    assert (
+        "any call that misses the cache now runs in eager mode, or raises an error under fullgraph=True (before torch 2.6, every call)"
+        in words
+    )
 
 
 def test_a_last_reason_that_goes_on_below_keeps_both_parts(tmp_path: Path) -> None:
@@ -214,8 +217,12 @@ def test_a_sentence_with_the_limit_a_function_and_a_reason_in_quotes(tmp_path: P
     ("setting", "version", "then"),
     [
         ("cache_size_limit", "\nPyTorch version: 2.4.1", "all calls of it now run in eager mode"),
-        ("recompile_limit", "", "any call that misses the cache now runs in eager mode;"),
-        ("cache_size_limit", "", "any call that misses the cache now runs in eager mode (before torch 2.6, every call);"),
+        ("recompile_limit", "", "any call that misses the cache now runs in eager mode, or raises an error under fullgraph=True;"),
+        (
+            "cache_size_limit",
+            "",
+            "runs in eager mode, or raises an error under fullgraph=True (before torch 2.6, every call);",
+        ),
     ],
 )
 def test_older_versions_do_not_use_the_cached_graphs_any_more(setting: str, version: str, then: str, tmp_path: Path) -> None:

@@ -65,6 +65,9 @@ _MISMATCH = re.compile(
     r"((?:size|stride|rank|dtype) mismatch(?: at index \d{1,3})?\. expected \S+, actual \S+[ \t]*)$",
     re.M,
 )
+# A line that somebody wrote as a span of code, in a list or a cell of a table perhaps, and how one of PyTorch's logging begins.
+_IN_TICKS = re.compile(r"(?P<before>[^\w\n`]{0,20}(?:\d{1,9}[^\w\n`]{0,9})?)`(?P<line>[^`\n][^\n]*)`(?P<after>[ \t|]*)$")
+_LOGGED = re.compile(r"(?:\W{0,3}rank ?\d{1,6}\S?:? ?)?[VDIWEC]\d{4} \d\d:\d\d:")
 # A hyphen that became a dash, as the sign of an item of a list.
 _DASH = re.compile(r"(^|\])( {1,8})[\u2013\u2014](?= )", re.M)
 
@@ -73,7 +76,7 @@ def as_written(text: str) -> str:
     """The text as it was before somebody copied it."""
     plain = _BOLD.sub(r"\1", _BROKEN_ADDRESS.sub(r"\1", text))
     plain = _DASH.sub(r"\1\2-", _ARTIFACT.sub("] [__", plain))
-    lines = list(_without_spacing(list(_without_comments(plain.split("\n")))))
+    lines = list(_without_spacing(list(_without_comments(_without_ticks(plain.split("\n"))))))
     whole = "\n".join(_with_stacks(_without_margins(_unwrapped(_unfolded(_unfilled(lines))))))
     return _MISMATCH.sub(r"\1tensor '\2' \3", whole)
 
@@ -113,6 +116,19 @@ def together(text: str) -> str:
 def _head_of(line: str) -> str:
     found = _OF_MESSAGE.match(line)
     return found[0] if found else ""
+
+
+def _without_ticks(lines: Sequence[str]) -> Iterable[str]:
+    """The lines, without the signs of a span of code around each of PyTorch's logging, or around each where most have them."""
+    found = [_IN_TICKS.match(line) for line in lines]
+    number = sum(map(bool, found))
+    if not number:
+        return lines
+    are_all = number >= _FEW and 5 * number >= 4 * sum(map(bool, map(str.strip, lines)))
+    return (
+        f"{match['before']}{match['line']}{match['after']}" if match and (are_all or _LOGGED.match(match["line"])) else line
+        for line, match in zip(lines, found, strict=True)
+    )
 
 
 def _without_comments(lines: Iterable[str]) -> Iterator[str]:

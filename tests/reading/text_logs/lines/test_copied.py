@@ -281,3 +281,16 @@ def test_what_is_between_two_messages_stays_there(time: str) -> None:
 def test_the_rest_of_a_line_that_a_terminal_broke_stays_behind_it() -> None:
     wrapped = "\n".join(line[at : at + 100] for line in RECOMPILED.splitlines() for at in range(0, len(line), 100))
     assert together(wrapped) == wrapped
+
+
+@pytest.mark.parametrize(("before", "after"), [("", ""), ("- ", ""), ("| ", " |")])
+def test_each_line_as_a_span_of_code(before: str, after: str) -> None:
+    lines = LOG.split("\n")
+    ticked = "\n".join(f"{before}`{line}`{after}" if line.strip() else line for line in lines)
+    found = as_written(f"What I see:\n{ticked}").split("\n")[1:]
+    assert [line.removeprefix(before).removesuffix(after) for line in found] == lines
+
+
+def test_spans_of_code_in_prose_stay() -> None:
+    text = "`foo`\nis what I call, and it is slow.\nIt goes on\n```\nx\n```"
+    assert as_written(text) == text
