@@ -31,7 +31,7 @@ OF_MODULE = "SL315"
 _ABOVE_MODULES = "above the number of modules, where each has its own value"
 _FLOAT, _TRAINING, _NONE = "SL312", "SL316", "SL322"
 # What has two values, or three.
-_FEW_VALUES = frozenset({"SL104", "SL107", "SL302", "SL305", _TRAINING})
+_FEW_VALUES = frozenset({"SL104", "SL107", "SL301", "SL302", "SL305", "SL306", "SL307", _TRAINING, _NONE})
 _THERE_OR_NOT = frozenset((Kind.HAS, Kind.HAS_ATTRIBUTE, Kind.PRESENT))
 _RECORD_AGAIN = "find the causes of the recompilations with TORCH_LOGS=recompiles, and remove them"
 _OTHER_CAUSES = "find the other causes with TORCH_LOGS=recompiles"
