@@ -35,6 +35,8 @@ _NOT_ALL_SEEN = "and the trace does not show everything it does with it"
 _FIX_FIRST = "fix the error and then mark it, or keep it static: torch.compile(..., dynamic=False)"
 
 
+# A line that counts.
+_COUNTS = re.compile(r"\s*[\w.]*?(\w+)\s*[+-]=")
 # In a sentence about several of them.
 _ANY = "any of these"
 
@@ -129,7 +131,7 @@ def select_marks(explained: Explanations, replayed: Replay, version: TorchVersio
             with_harmful.drop([item.mark])
     saving.reverse()
     chosen, is_minimal = frozenset(savings.chosen), savings.steps_left > 0
-    wider = _widening(replayed, chosen, explained.facts, index)
+    wider = chain(_widening(replayed, chosen, explained.facts, index), _counters(explained, replayed, chosen))
     widening = {mark for mark in wider if harm.of(mark) is None and (version.reads_dims or not version.reads_sources)}
     if widening:  # with these, marks on what follows from them may save nothing more
         savings = Savings(replayed, chosen | widening)
@@ -159,6 +161,22 @@ def _widening(replayed: Replay, chosen: Marks, facts: FactTable, index: SourceIn
         equal = equal_sizes(compile, by_code=True)
         narrowed = {mark_at(source) for source in route.narrows(chosen | own)}  # some follow from what is marked now
         yield from (other for mark in wider for other in equal.get(mark, ()) if other in narrowed)
+
+
+def _counters(explained: Explanations, replayed: Replay, chosen: Marks) -> Iterator[Mark]:
+    """Where the recompile limit was hit, ints that the compiled code itself counts up or down, of causes that have others next to them.
+
+    They have another value in each call beyond the limit, which left no record, and fill the cache anew.
+    """
+    for plan in replayed.plans:
+        if any(call.compile.outcome is Outcome.LIMIT for call in plan.calls) and plan.served(chosen):
+            causes = (cause for item in explained.of_frame(plan.frame) for cause in item.causes)
+            yield from {mark_for(cause) for cause in causes if cause.is_int and cause.rule.markable and _is_counted(cause)} - chosen
+
+
+def _is_counted(cause: Cause) -> bool:
+    found = _COUNTS.match(cause.place.code) if cause.place else None
+    return found is not None and found[1] == cause.source.display_name.rpartition(".")[2]
 
 
 def _takes_several(frame: Frame, mark: Mark, facts: FactTable, index: SourceIndex) -> bool:

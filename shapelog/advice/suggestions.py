@@ -52,6 +52,12 @@ _CONFIDENCE = {
 }
 
 
+_OF_LATER_CALLS = (
+    "The code counts it up or down. Calls beyond the recompile limit, which left no record, have another value each: without the mark, "
+    "they fill the cache again."
+)
+
+
 class Suggestion(NamedTuple):
     """One source to mark dynamic. ``entries`` are its entries of the list, () where this torch has none.
 
@@ -129,7 +135,7 @@ class Suggestion(NamedTuple):
     @property
     def saved(self) -> str:
         """``7 compilations and 1 limit hit``."""
-        return compilations(self.compiles, self.limit_hits)
+        return compilations(self.compiles, self.limit_hits) if self.gone else "no recorded compilation"
 
     def __repr__(self) -> str:
         return f"<Suggestion {self.id} {cut(one_line(self.name), 80)}: saves {self.saved}>"
@@ -187,6 +193,8 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
     if not served and (widened := selected.savings.narrowed_without(marks)):  # what serves these calls is for more values with the marks
         served, gone = widened, tuple(call.compile for call in widened)
         helped = dict.fromkeys(call.plan for call in widened)
+    if not helped:  # for calls beyond the recompile limit
+        helped = dict.fromkeys(plan for plan in selected.replayed.plans if selected.known.causes(plan.frame, marks[0].source))
     frames = _frames_with(marks[0].source, [plan.frame for plan in helped], gone, selected.known)
     seen = tuple(selected.values.of(mark, frames) for mark in marks)
     dims = tuple(mark.dim for mark in marks if not mark.is_int)
@@ -198,7 +206,7 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
         cause for plan in helped for item in selected.explained.of_frame(plan.frame) if item.compile in gone for cause in item.causes
     }
     of_removed = tuple(dict.fromkeys(code for cause in of_sizes if cause in removed for code in cause.codes))
-    confidence, reason = _confidence(served, selected.with_room)
+    confidence, reason = _confidence(served, selected.with_room) if gone else _CONFIDENCE[_Basis.BEFORE_LIMIT]
     rank = selected.sources.ranks.get(marks[0].source) if not dims and selected.version.reads_dims else None
     beyond = f"The entry ends in :{rank}, a dimension that no tensor named {name} has, so that it marks the int alone."
     caveats = (
@@ -207,6 +215,7 @@ def _suggestion(selected: _Selected, marks: list[Mark]) -> Suggestion:
             marks=marks, seen=seen, codes=codes, frames=frames, version=selected.version, index=selected.known, values=selected.values
         ),
         *_narrowed(served),
+        *([] if gone else [_OF_LATER_CALLS]),
     )
     return Suggestion(
         id="",

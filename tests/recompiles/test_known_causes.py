@@ -31,6 +31,7 @@ ANSWERS: dict[str, tuple[dict[str, str], int, int]] = {
         16,
         10,
     ),
+    "counter_at_limit": ({"0/1": "SL315 MARKING", "0/2": "SL315 SL322 JUSTIFIED", "0/3": "SL315 LIMIT"}, 4, 2),
     "dict_types_and_kwargs": ({"0/1": "SL314 SKIPPED", "1/1": "SL310 CODE", "1/2": "SL310 CODE", "2/1": "SL314 FAILED"}, 5, 5),
     "duck_in_njt": ({"0/1": "SL103 CODE"}, 2, 2),
     "float_branch": ({"0/1": "SL312 CODE", "0/2": "SL312 JUSTIFIED"}, 3, 3),
