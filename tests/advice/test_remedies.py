@@ -409,9 +409,9 @@ def test_an_int_that_an_operator_needs_exactly_cannot_be_unbacked() -> None:
 def test_of_ints_that_the_code_needs_exactly_one_that_changed_alone_has_the_remedy() -> None:
     """The first call with another number of steps had another cause as well, and the later one did not."""
     made = trace()
-    for number, mode in enumerate(("'a'", "'b'", "'b'")):
+    for number, mode in enumerate(("('a',)", "('b',)", "('b',)")):
         steps = equals_match("L['k']", number + 5, comment=code_comment(6, "for _ in range(k):"))
-        guards = guard_tree(tensor_match(), steps, equals_match("L['mode']", mode, "str"))
+        guards = guard_tree(tensor_match(), steps, guard_manager("L['mode']", f"EQUALS_MATCH: L['mode'] == {mode}", type="tuple"))
         made += compiled(f"0/{number}", tensor(10, 8), guards=guards)
     report = make.report(made)
     recompiles = report.recompiles
@@ -484,13 +484,13 @@ def test_a_text_that_a_graph_break_makes_an_input_cannot_be_kept_in_a_tensor() -
     [
         ("L['self'].param_groups[0]['betas'][0]", "float", "; and pass cycle_momentum=False to the scheduler that sets it"),
         ("L['self'].param_groups[1]['lr']", "float", ""),
-        ("L['mode']", "str", ""),
+        ("L['mode']", "tuple", ""),
     ],
 )
 def test_where_two_changes_of_the_code_are_needed_both_are_named(changed: str, kind: str, also: str) -> None:
     """A scheduler may set the momentum, too. A text needs a graph for each value, with which nothing else saves one."""
     rate = "L['self'].param_groups[0]['lr']"
-    values = ("'a'", "'b'") if kind == "str" else (0.5, 0.25)
+    values = ("('a',)", "('b',)") if kind == "tuple" else (0.5, 0.25)
     trees = [
         guard_tree(
             tensor_match(), equals_match(rate, number, "float"), guard_manager(changed, f"EQUALS_MATCH: {changed} == {value}", type=kind)

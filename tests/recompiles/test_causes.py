@@ -2624,7 +2624,7 @@ def test_what_an_object_has_that_a_graph_break_left_is_not_left_by_it(source: st
     """A module that was made before the break, or was passed to the code: without the break it has other constants just as well."""
     made = trace()
     for number in (1, 2):
-        guards = guard_tree(tensor_match(), equals_match(source, f"({number}, {number})", "tuple"))
+        guards = guard_tree(tensor_match(), guard_manager(source, f"EQUALS_MATCH: {source} == ({number}, {number})", type="tuple"))
         made += compiled(f"0/{number - 1}", tensor(10, 8), guards=guards, name="torch_dynamo_resume_in_f_at_7")
     assert only(made).verdict is (Verdict.CODE if is_left else Verdict.JUSTIFIED)
 
@@ -3450,7 +3450,7 @@ def test_the_function_in_which_the_graph_broke_is_the_one_that_was_passed(
     ("caller", "value", "of_class"),
     [
         ("/usr/lib/python3.11/copy.py", "accept one graph for each value: library code", "accept one graph for each class: library code"),
-        (MODEL, "", ""),
+        (MODEL, "keep the value out of the compiled function", ""),
     ],
 )
 def test_what_a_library_passes_to_its_own_function_is_not_moved_out_of_it(caller: str, value: str, of_class: str) -> None:

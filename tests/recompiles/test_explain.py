@@ -357,12 +357,18 @@ def test_a_code_change_avoids_what_is_no_size_and_marking_does_not() -> None:
     assert both.served_by is None
 
 
+def test_a_text_that_leaves_the_graph_as_it_is_can_be_kept_out() -> None:
+    trees = [guard_tree(tensor_match(), equals_match("L['name']", name, "str")) for name in "ab"]
+    found = last_recompile(make.trace(*[compiled(f"0/{number}", tensor(10, 8), guards=tree) for number, tree in enumerate(trees)]))
+    assert (found.codes, found.verdict) == (("SL311",), Verdict.CODE)
+    assert found.causes[0].own_remedy.startswith("keep the value out of the compiled function")
+
+
 def test_a_constant_that_the_code_branches_on_is_justified() -> None:
-    made = make.trace(compiled("0/0", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['mode']", "mean", "str"))))
+    comment = code_comment(7, "return x.mean() if mode == 'mean' else x.max()")
+    trees = [guard_tree(tensor_match(), equals_match("L['mode']", mode, "str", comment)) for mode in ("mean", "max")]
     assert (
-        last_recompile(
-            made + compiled("0/1", tensor(10, 8), guards=guard_tree(tensor_match(), equals_match("L['mode']", "max", "str")))
-        ).verdict
+        last_recompile(make.trace(*[compiled(f"0/{number}", tensor(10, 8), guards=tree) for number, tree in enumerate(trees)])).verdict
         is Verdict.JUSTIFIED
     )
 

@@ -79,6 +79,17 @@ def have_other_graphs(entry: CompileFacts, call: CompileFacts) -> bool:
     return bool(graph and other and graph.key != other.key)
 
 
+def compute_the_same(entry: CompileFacts, call: CompileFacts) -> bool:
+    """Whether both graphs are recorded and have the same operations of the same lines on the same inputs, with the same numbers, up to the
+    end of the code.
+    """
+    one, other = entry.compile.graph, call.compile.graph
+    if not (one and other and any(one.operation_comments)) or entry.compile.breaks or call.compile.breaks:
+        return False
+    is_same = (one.key, one.numbers, one.placeholders) == (other.key, other.numbers, other.placeholders)
+    return is_same and one.operation_comments == other.operation_comments and entry.compile.changed_objects == call.compile.changed_objects
+
+
 def are_of_two_models(entry: CompileFacts, call: CompileFacts) -> bool:
     """Whether several parameters of the same names have other shapes: the code runs for another module."""
     before = {item.source: item.size for item in entry.compile.inputs if item.is_parameter}

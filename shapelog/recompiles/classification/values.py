@@ -7,7 +7,16 @@ from shapelog.reading.payloads.source_names import Source
 from shapelog.recompiles.classification.floats import float_value, is_compared_with_tensor, not_a_number, other_kind_of_number
 from shapelog.recompiles.classification.library_calls import is_passed_by_library
 from shapelog.recompiles.classification.pins import pinned, remedy_of_pinned_int
-from shapelog.recompiles.classification.result import CLEARED, GRADIENT, Classification, Classifier, code_of, line_of, short_type
+from shapelog.recompiles.classification.result import (
+    CLEARED,
+    GRADIENT,
+    Classification,
+    Classifier,
+    code_of,
+    compute_the_same,
+    line_of,
+    short_type,
+)
 from shapelog.recompiles.classification.shown_objects import shown_object
 from shapelog.recompiles.classification.tensors import INNER, inner_tensors
 from shapelog.recompiles.evidence.violation import Described, Violation, constant_type
@@ -34,6 +43,7 @@ _OF_INSTANCE = (
     "leave the value out of the compiled code if it only names the object; if not, each instance needs its own graph: "
     "raise the recompile limit above the number of instances"
 )
+_UNUSED = "keep the value out of the compiled function, or always pass the same one: the graphs are the same"
 _VALUE_FOR_LIBRARY = "accept one graph for each value: library code calls this function with several"
 _SET_BEFORE = "set {} to {} before the first call"
 # A path with a number in it, or a pair of a number and a name.
@@ -91,7 +101,11 @@ def _plain_constant(item: Violation, name: str, entry: CompileFacts, call: Compi
     by_library = _VALUE_FOR_LIBRARY if is_passed_by_library(item, entry, call) else ""
     if {before, after} <= _OTHER_BOOL.keys() and _PASSED_TO_COND.search(code_of(item)):
         return Classification(("SL311",), sentence, verdict=Verdict.CODE, remedy=_AS_PREDICATE.format(name))
-    return Classification(("SL311",), sentence, remedy=_OF_INSTANCE if _names_instance(item.source, before) else by_library)
+    if _names_instance(item.source, before) or by_library:
+        return Classification(("SL311",), sentence, remedy=by_library or _OF_INSTANCE)
+    are_texts = constant_type(before) == constant_type(after) == "str"
+    is_unused = are_texts and not is_tested(code_of(item), spelled(item.source)) and compute_the_same(entry, call)
+    return Classification(("SL311",), sentence, verdict=Verdict.CODE if is_unused else None, remedy=_UNUSED if is_unused else "")
 
 
 def _optional(item: Violation, name: str, entry: CompileFacts) -> Classification | None:
