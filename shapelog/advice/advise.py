@@ -140,7 +140,7 @@ class Advice(NamedTuple):
         found = []
         known = {caveat for item in self.suggestions for caveat in item.caveats}
         if STAYS_STATIC in known:
-            found.append("marks override dynamic=False; leaving that out may be enough")
+            found.append("automatic dynamic shapes are off, as under dynamic=False, which marks override; turning them on may be enough")
         elif SEEMS_STATIC in known:
             found.append("marks override dynamic=False, so a backend that needs static shapes fails")
         if ONE_INPUT in self.caveats:

@@ -241,11 +241,12 @@ def _is_replaced(item: EntryDifference, versions: Mapping[tuple[Source, Property
 def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDifference | None:
     """Fewest objects of another type, then one that PyTorch still has, then fewest causes that are not sizes, then one for as many
     dims, then one for the same of two modes that need a graph each (with and without gradients, training and evaluation), then fewest
-    ints of which the entry needs 0 or 1, then one that does not differ in sizes as well as in other things, then a similar graph, then
-    fewest causes that are not even ints (one whose exact value led to another graph is not), then fewest size causes, then fewest
-    consequences, then one for any float but NaN, then fewest changes to what the guards do not name, then the most recently used. One
-    that differs in strides alone, or in being a view, comes before one for other sizes that a mark does not merge; one that differs in
-    a single item of a list or dict before one for another length or other keys of it, whose items are not compared.
+    ints of which the entry needs 0 or 1, then one for as many items of each list, then one that does not differ in sizes as well as in
+    other things, then a similar graph, then fewest causes that are not even ints (one whose exact value led to another graph is not),
+    then fewest size causes, then fewest consequences, then one for any float but NaN, then fewest changes to what the guards do not
+    name, then the most recently used. One that differs in strides alone, or in being a view, comes before one for other sizes that a
+    mark does not merge; one that differs in a single item of a list or dict before one for another length or other keys of it, whose
+    items are not compared.
     """
     explained = [((_other_types(item), _is_discarded(item), item.non_size_causes), item) for item in differences if item.causes]
     if not explained:
@@ -259,7 +260,7 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
     if len(near) == 1:
         return near[0]
 
-    def distance(item: EntryDifference) -> tuple[bool, bool, int, bool, bool, int, int, int, bool, int]:
+    def distance(item: EntryDifference) -> tuple[bool, bool, int, bool, bool, bool, int, int, int, bool, int]:
         has_other_rank = any(cause.prop.kind is Kind.RANK for cause in item.causes)
         small = sum([_is_exact_int(cause) and _SMALL.search(cause.before) is not None for cause in item.causes])
         is_similar = similar(item.entry, compile)
@@ -267,10 +268,23 @@ def nearest(differences: Sequence[EntryDifference], compile: Compile) -> EntryDi
         following = len(item.consequences) if hard else 0  # those of a size are strides and guards that it moves
         unnamed = sum([cause.after == Described.OTHER_OBJECT.value for cause in item.causes])
         has_any_value = any(cause.prop.kind is Kind.NAN for cause in item.causes)  # of a float, but for NaN
+        has_other_length = any(cause.prop.kind in _CONTENTS for cause in item.causes)
         is_mixed = item.non_size_causes > 0 and any(cause.is_size for cause in item.causes)
         axes = len({cause.axis for cause in item.causes})
         is_of_other_mode = any(cause.codes[0] in _MODES and cause.verdict is Verdict.JUSTIFIED for cause in item.causes)
-        return has_other_rank, is_of_other_mode, small, is_mixed, not is_similar, hard, axes, following, not has_any_value, unnamed
+        return (
+            has_other_rank,
+            is_of_other_mode,
+            small,
+            has_other_length,
+            is_mixed,
+            not is_similar,
+            hard,
+            axes,
+            following,
+            not has_any_value,
+            unnamed,
+        )
 
     return min(near, key=distance)
 

@@ -340,7 +340,9 @@ def test_settings_show_whether_automatic_dynamic_shapes_are_off(is_off: bool) ->
     advice = make.advice(made)
     off = "Automatic dynamic shapes are off, as under dynamic=False."
     assert [caveat.startswith(off) for caveat in only(advice).caveats] == ([True] if is_off else [])
-    assert advice.warnings == (("marks override dynamic=False; leaving that out may be enough",) if is_off else ())
+    assert advice.warnings == (
+        ("automatic dynamic shapes are off, as under dynamic=False, which marks override; turning them on may be enough",) if is_off else ()
+    )
     assert ("PGO" in {item.tool for item in advice.alternatives}) is not is_off
 
 

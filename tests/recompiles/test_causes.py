@@ -1825,6 +1825,7 @@ def test_a_call_that_is_traced_with_symbolic_sizes_has_tensors_of_another_kind()
         ("Functionalize", "x is now functionalized, as by torch.func.functionalize"),
         ("Functionalize, FuncTorchDynamicLayerFrontMode", "x is now functionalized, as by torch.func.functionalize"),
         ("Functionalize, FuncTorchBatched, FuncTorchDynamicLayerFrontMode", "x is now inside a torch.func transform such as vmap"),
+        ("FuncTorchGradWrapper", "x is now inside a torch.func transform such as grad"),
         ("VmapMode", "x is now inside a torch.func transform such as vmap"),
     ],
 )
@@ -2411,6 +2412,17 @@ def test_a_source_that_a_setting_keeps_static_has_to_leave_it_first() -> None:
     assert found.why_not_markable == "x is in torch.compiler.config.static_sources, which overrides the list of dynamic sources"
     unset = [compiled(f"0/{number}", tensor(size), compiler_config="{}") for number, size in enumerate((8, 9))]
     assert last_recompile(trace(*unset)).verdict is Verdict.MARKING
+
+
+@pytest.mark.parametrize(("operator", "verdict"), [("-", Verdict.JUSTIFIED), ("+", Verdict.CODE)])
+def test_an_attribute_of_a_tensor_that_a_line_branches_on_needs_a_graph_for_each(operator: str, verdict: Verdict) -> None:
+    line = "return x + 1 if hasattr(x, 'tag') else x - 1"
+    made = trace()
+    for number, (text, used) in enumerate((("not ", "+"), ("", operator))):
+        has = f"NO_HASATTR: {text}hasattr(L['x'], 'tag')  # {line}  # app/m.py:3 in f"
+        graph = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', f'y: "f32[10, 8][8, 1]cpu" = l_x_ {used} 1', "return (y,)")
+        made += compiled(f"0/{number}", tensor(10, 8), guards=guard_tree(tensor_match(more=(has,))), graph=graph)
+    assert only(made).verdict is verdict
 
 
 def test_a_marking_that_pytorch_names_without_its_tensor_is_one_cause() -> None:

@@ -150,6 +150,27 @@ def test_a_list_of_as_many_items_of_another_type_is_nearer_than_one_of_another_l
     assert (found.nearest.label, [cause.axis for cause in found.causes]) == ("0/1", ["type(k[0])", "type(k[1])"])
 
 
+def test_a_list_of_as_many_items_that_are_one_tensor_is_nearer_than_one_of_another_length() -> None:
+    names = ["L['xs'][0]", "L['xs'][1]"]
+
+    def tree(count: int, *more: str) -> str:
+        own = guard_manager("L['xs']", f"LENGTH_CHECK: len(L['xs']) == {count}", type="list")
+        return guard_tree(own, tensor_match(names[0], size=(2,)), *more)
+
+    shared = guard_manager(names[0], f"OBJECT_ALIASING: {names[0]} is {names[1]}")
+    apart = f"| +- NO_TENSOR_ALIASING: check_no_aliasing({', '.join(names)})"
+    second = tensor_match(names[1], size=(3,))
+    reasons = (f"0/1: {names[0]} is {names[1]}", "0/0: len(xs) == 1")
+    made = trace(
+        compile("0/0", tensor(2, source=names[0]), guards=tree(1)),
+        compile("0/1", tensor(2, source=names[0]), guards=tree(2, shared)),
+        compile("0/2", tensor(2, source=names[0]), tensor(3, source=names[1]), guards=tree(2, second, apart), reasons=reasons),
+    )
+    found = last_recompile(made)
+    assert found.nearest is not None
+    assert (found.nearest.label, "SL317" in found.codes) == ("0/1", True)
+
+
 @pytest.mark.parametrize(("last", "label"), [("Conv", "0/1"), ("Linear", "0/0")])
 def test_an_entry_with_another_item_in_a_list_is_nearer_than_one_for_another_length(last: str, label: str) -> None:
     """Of the entry for another length no item is compared. With two other items it is the nearest one."""

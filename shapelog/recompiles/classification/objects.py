@@ -14,6 +14,7 @@ from shapelog.recompiles.classification.result import (
     code_of,
     compute_with_other_numbers,
     computes_something_else,
+    have_other_graphs,
     is_in_state,
     short_type,
     takes_another_way,
@@ -105,7 +106,9 @@ def has_attribute(item: Violation, name: str, entry: CompileFacts, call: Compile
     sentence = f"{name} {now} the attribute {item.prop.name}"
     if now == "now has" and item.source in entry.compile.changed_objects and item.source not in call.compile.changed_objects:
         return Classification(("SL320",), sentence, verdict=Verdict.JUSTIFIED, remedy=_SET_ITSELF)
-    is_asked = _branches_on_attribute(item) and (call.compile.graph is None or computes_something_else(item, entry, call))
+    is_tensor = any((item.source, TENSOR) in known.facts for known in (entry, call))
+    is_other = (is_tensor and have_other_graphs(entry, call)) or computes_something_else(item, entry, call)
+    is_asked = _branches_on_attribute(item) and (call.compile.graph is None or is_other)
     if is_asked or (_is_flag(item) and takes_another_way(item, entry, call)):
         return Classification(("SL320",), sentence, verdict=Verdict.JUSTIFIED, remedy=_EACH_FLAG)
     of_class = entry.guarded((Source(f"dict(type({item.source}).__dict__)['{item.prop.name}']"), VALUE))
@@ -114,7 +117,6 @@ def has_attribute(item: Violation, name: str, entry: CompileFacts, call: Compile
         attribute = f"{name}.{item.prop.name}"
         remedy = (_INT_AS_WELL if integer(str(own)) is not None else _VALUE_AS_WELL).format(attribute)
         return Classification(("SL320",), f"{sentence}: {own} in place of {of_class}, which its class has", remedy=remedy)
-    is_tensor = any((item.source, TENSOR) in known.facts for known in (entry, call))
     return Classification(("SL320",), sentence, remedy=_SAME_TENSORS if is_tensor else "")
 
 
