@@ -1,5 +1,6 @@
 """Trace → every recompile explained: facts → differences → causes → nearest entry → verdict. The way in to this folder."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -42,6 +43,8 @@ from shapelog.text import cut, one_line, plural, some
 _MOST_NAMED, _MOST_OTHERS = 3, 4
 
 # Training with gradients, and evaluation without, as ``_mode`` has them.
+# A line that computes a loss, by PyTorch's names of it: `F.cross_entropy(`, `nn.functional.mse_loss(`, `self.loss_fn(`.
+_LOSS = re.compile(r"\b(?:\w*cross_entropy\w*|\w*loss\w*|kl_div)\(")
 _BOTH_MODES = frozenset(((True, True), (False, False)))
 
 _AFTER_FAILURE = Cause(
@@ -195,10 +198,13 @@ def _trained_functions(trace: Trace) -> frozenset[Function]:
 
 
 def _made_for_losses(trace: Trace) -> Iterator[Function]:
-    """The functions that ran with gradients before one that has a backward graph took a tensor that autograd recorded."""
+    """The functions that ran with gradients before one that has a backward graph, which some backends make none of, or that computes a
+    loss took a tensor that autograd recorded.
+    """
     last: dict[tuple[int | None, object], int] = {}
     for frame in trace.frames:
-        orders = [item.order for item in frame.entries if item.backward and any(tensor.has_history for tensor in item.inputs)]
+        recorded = (item for item in frame.entries if any(tensor.has_history for tensor in item.inputs))
+        orders = [item.order for item in recorded if item.backward or (_has_gradients(item) and _computes_loss(item))]
         if orders:
             place = frame.rank, frame.process
             last[place] = max(*orders, last.get(place, -1))
@@ -206,6 +212,10 @@ def _made_for_losses(trace: Trace) -> Iterator[Function]:
         end = last.get((frame.rank, frame.process), -1)
         if len(frame.entries) > 1 and any(item.order < end and _has_gradients(item) for item in frame.entries):
             yield frame.function
+
+
+def _computes_loss(compile: Compile) -> bool:
+    return compile.graph is not None and any(_LOSS.search(line.code) for line in compile.graph.user_lines)
 
 
 def _with_new_gradients(trace: Trace) -> Iterator[Function]:

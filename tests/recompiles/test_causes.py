@@ -4221,6 +4221,15 @@ def test_a_function_that_ran_with_gradients_before_a_loss_is_trained(is_leaf: bo
     assert (found.codes, found.verdict) == (("SL305",), verdict)
 
 
+@pytest.mark.parametrize(("code", "verdict"), [("F.cross_entropy(x, y)", Verdict.JUSTIFIED), ("x * y", Verdict.CODE)])
+def test_a_loss_shows_that_it_is_trained_where_the_backend_makes_no_backward_graph(code: str, verdict: Verdict) -> None:
+    modes = [guard_tree(tensor_match(requires_grad=True), global_state(grad_mode=mode)) for mode in (False, True)]
+    made = [make.compile(f"0/{number}", make.tensor(10, 8, requires_grad=True), guards=guards) for number, guards in enumerate(modes)]
+    taken = make.tensor(10, 8, requires_grad=True, is_leaf=False)
+    later = make.compile("1/0", taken, name="g", guards=modes[1], graph=graph_text().replace("x + 1", code))
+    assert make.last_recompile(make.trace(*made, later)).verdict is verdict
+
+
 @pytest.mark.parametrize(("capture", "start"), [("!0/", "pass the same create_graph to every call"), ("", "always call it in")])
 def test_the_grad_mode_of_a_backward_pass_follows_from_create_graph(capture: str, start: str) -> None:
     modes = [guard_tree(tensor_match(), global_state(grad_mode=mode)) for mode in (False, True)]
