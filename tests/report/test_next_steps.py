@@ -480,7 +480,7 @@ def test_code_that_fails_at_the_line_of_a_break_has_one_step_with_it() -> None:
     (step,) = [step for step in steps_of(make.report(broken_below("step"))) if step.kind in (StepKind.GRAPH_BREAK, StepKind.FAILURE)]
     assert step.title == "Remove the graph break in update, which keeps single from compiling: Unsupported item()"
     assert (step.saving.most, step.saving.failed) == (2, 1)
-    assert saving_words(step.saving) == "saves up to 2 compilations (up to 2.00 s); calls neither run eagerly nor raise an error any more"
+    assert saving_words(step.saving) == "saves up to 2 compilations (up to 2.00 s); calls no longer run eagerly or raise an error"
 
 
 def test_code_that_fails_for_another_reason_at_the_line_of_a_break_has_a_step_of_its_own() -> None:

@@ -90,6 +90,7 @@ def graph_break_step(run: StepSources, found: Sequence[Alert]) -> NextStep:
         title = f"Run {passes} without compiled autograd, or accept {which} in {graphs}{keeps}: {_title_of(first)}"
     elif generated and not settings:
         confidence = Confidence("low", "code that a library generates while the program runs has no line to change")
+    saving = replace(saving, is_unsure=bool(settings) and confidence.level == "low")
     step = step_of(kind=StepKind.GRAPH_BREAK, title=title, alerts=found, saving=saving, stake=stake, confidence=confidence, text=settings)
     is_set_up = not settings and bool(_line_of_library(first)) and _is_in_first_call(alerts)
     first_call = (_FIRST_CALL,) if is_set_up else ()
@@ -217,7 +218,7 @@ def failure_step(run: StepSources, alerts: Sequence[Alert]) -> NextStep:
         kind=StepKind.FAILURE,
         title=title,
         alerts=alerts,
-        saving=_saved_failures(alerts),
+        saving=replace(_saved_failures(alerts), is_unsure=bool(settings) and confidence.level == "low"),
         stake=_seconds_in_vain(run, alerts),
         confidence=confidence,
         text=settings,

@@ -35,7 +35,7 @@ COPIED, _NOT_PASSED = (RULES["SL105"], RULES["SL303"]), ("self.", "___stack", "G
 CONFIDENCE = ("high", "medium", "low")
 _NO_LONGER_EAGER = {
     Eager.ALL: "calls no longer run eagerly",
-    Eager.OR_RAISED: "calls neither run eagerly nor raise an error any more",
+    Eager.OR_RAISED: "calls no longer run eagerly or raise an error",
     Eager.RESUMED: "the code after the graph break no longer runs eagerly",
     Eager.LIMIT: "calls beyond the recompile limit no longer run eagerly",
 }

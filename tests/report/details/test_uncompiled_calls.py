@@ -66,7 +66,7 @@ def test_calls_that_raised_are_counted_and_those_in_eager_mode_are_not() -> None
     [
         (Saving(raised=1), "1 call no longer raises"),
         (Saving(raised=2, eager=(Eager.ALL,)), "2 calls no longer raise; others no longer run eagerly"),
-        (Saving(eager=(Eager.OR_RAISED,)), "calls neither run eagerly nor raise an error any more"),
+        (Saving(eager=(Eager.OR_RAISED,)), "calls no longer run eagerly or raise an error"),
         (Saving(eager=(Eager.RESUMED,)), "the code after the graph break no longer runs eagerly"),
         (Saving(raised=1, is_unsure=True), "1 call may no longer raise"),
         (Saving(eager=(Eager.LIMIT,), is_unsure=True), "calls beyond the recompile limit may no longer run eagerly"),
