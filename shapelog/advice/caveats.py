@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
@@ -207,7 +207,8 @@ def caveats_of_source(
         if frame not in helped and frame.origin not in codes_helped and not index.varied(frame, source)
     ]
     if others and version.reads_sources:
-        named = ", ".join(list(dict.fromkeys(frame.placed_title for frame in others))[:4])
+        titles = {frame.placed_title for frame in frames}
+        named = some(list(dict.fromkeys(_told_apart(frame, titles) for frame in others)), 4)
         harm = "No code there formats it into a string." if marks[0].is_int else _harm_of_size(source, others)
         if not marks[0].is_int and not set(others).isdisjoint(index.with_int(source)):
             harm = "There it is an int, which may break a graph once it is symbolic; torch._dynamo.mark_dynamic marks the tensor alone."
@@ -231,6 +232,12 @@ def caveats_of_source(
         yield f"Calls in which {' or '.join(small)} is 0 or 1 still get a separate graph."
     if any(cause.prop == RANK for frame in frames for cause in index.causes(frame, source)):
         yield f"The number of dimensions of {name} changed, so PyTorch made all of them dynamic; dimensions not listed here may change too."
+
+
+def _told_apart(frame: Frame, titles: Collection[str]) -> str:
+    """The title of a frame, with its id where one that the mark is for has the same."""
+    has_same = frame.placed_title in titles and frame.shown_label
+    return f"{frame.placed_title} (frame {frame.shown_label})" if has_same else frame.placed_title
 
 
 def _bounds(item: ObservedValues) -> list[str]:

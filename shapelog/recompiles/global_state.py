@@ -49,7 +49,7 @@ def describe_change(item: Violation) -> tuple[tuple[str, ...], str]:
     fields = [_AUTOCAST if name.startswith(_AUTOCAST) else name for name in changed_fields(item)]
     codes = tuple(dict.fromkeys(_CODES.get(name, _OTHER_CODE) for name in fields)) or (_OTHER_CODE,)
     text = " and ".join(dict.fromkeys(_WORDS.get(name, name) for name in fields)) or "the global state"
-    return codes, f"{text} changed{_from_to(item)} after this was compiled"
+    return codes, f"{text} changed{_from_to(item) or ' after this was compiled'}"
 
 
 def default_dtypes(item: Violation) -> tuple[tuple[str, str], ...]:

@@ -166,6 +166,11 @@ def _find(trace: Trace, label: str, rank: int | None, process: int | None) -> tu
         for compile in frame.compiles
         if compile.id == wanted
     ]
+    numbers = [owner.number for owner in trace.ranks if owner.number is not None]
+    numbers += [one.number for item in trace.summarized for one in item.ranks]
+    if rank is not None and rank not in numbers:
+        known = rank_list(numbers) if numbers else "no ranks"
+        raise ShapelogError(f"{trace.name}: no rank {rank}; the trace has {known}")
     if not found:
         others = [one.number for item in trace.summarized for one in item.ranks if any(step.label == str(wanted) for step in one.steps)]
         if others:
@@ -174,8 +179,11 @@ def _find(trace: Trace, label: str, rank: int | None, process: int | None) -> tu
         ids = f"frame {wanted.frame} has {some_ids(same)}" if same else f"ids: {some_ids(trace.compiles)}"
         raise ShapelogError(f"{trace.name}: no compilation {label}; {ids}")
     if len(found) > 1:
-        ranks = ", ".join(str(frame.rank) if frame.rank is not None else f"process {frame.process}" for frame, _ in found)
-        raise ShapelogError(f"{trace.name}: several processes have a compilation {label} ({ranks}); choose one with --rank or --process")
+        ranks = [frame.rank for frame, _ in found if frame.rank is not None]
+        if len(set(ranks)) == len(found):
+            raise ShapelogError(f"{trace.name}: {rank_list(ranks)} have a compilation {label}; choose one: --rank {ranks[0]}")
+        processes = ", ".join(str(frame.process) for frame, _ in found)
+        raise ShapelogError(f"{trace.name}: several processes have a compilation {label} ({processes}); choose one with --process")
     return found[0]
 
 

@@ -118,9 +118,9 @@ def test_explain_requires_a_rank_when_several_have_that_compile(tmp_path: Path) 
         (tmp_path / f"dedicated_log_torch_trace_rank_{rank}_aaaaaaaa.log").write_bytes(make.small_trace())
     several = call("explain", str(tmp_path), "0/1")
     assert several.exit_code == 2
-    assert "several processes have a compilation 0/1 (0, 1); choose one with --rank or --process" in several.stderr
+    assert "ranks 0 and 1 have a compilation 0/1; choose one: --rank 0" in several.stderr
     assert call("explain", str(tmp_path), "0/1", "--rank", "1").exit_code == 0
-    assert "no compilation 0/1" in call("explain", str(tmp_path), "0/1", "--rank", "2").stderr
+    assert "no rank 2; the trace has ranks 0 and 1" in call("explain", str(tmp_path), "0/1", "--rank", "2").stderr
 
 
 def test_explain_of_a_damaged_trace_ends_with_2_under_strict(damaged: Path) -> None:
