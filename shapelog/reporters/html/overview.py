@@ -9,6 +9,7 @@ from shapelog.advice.paste_formats import as_python, shown_shell, why_nothing
 from shapelog.errors import DATA_LOSS
 from shapelog.model.exports import Export, ExportResult
 from shapelog.model.vllm import VllmCompilation
+from shapelog.report.details.uncompiled_calls import is_the_failure
 from shapelog.report.details.vllm_passes import vllm_words
 from shapelog.report.report import Report
 from shapelog.report.steps.step import NextStep, with_references
@@ -81,6 +82,12 @@ def skipped_functions(report: Report) -> list[str]:
 def graph_breaks(report: Report) -> int:
     """How many there were, on all ranks."""
     return sum(len(item.compile.breaks) * item.weight for frame in report.frames for item in frame.compiles)
+
+
+def _failed_at_breaks(report: Report) -> int:
+    """How many of these are counted as failed compilations."""
+    compiled = (item for frame in report.frames for item in frame.compiles)
+    return sum(is_the_failure(broken, item.compile) * item.weight for item in compiled for broken in item.compile.breaks)
 
 
 def export_verdict(exports: tuple[Export, ...]) -> str:
@@ -278,6 +285,6 @@ def _tiles(report: Report, recompiled: str) -> Iterator[Tile]:
         yield Tile(len(skipped), "left to eager mode", "after a call without a tensor operation", "skipped-cards", "failed")
     if unfinished:
         yield Tile(unfinished, "did not finish", "", "unfinished-cards", "unfinished")
-    breaks = graph_breaks(report)
+    breaks = graph_breaks(report) - _failed_at_breaks(report)
     if breaks:
         yield Tile(breaks, plural_noun(breaks, "graph break"), "", "break-cards")

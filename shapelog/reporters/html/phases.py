@@ -43,7 +43,9 @@ def phases_of(report: Report) -> Phases:
     every = found.pop(ALL, PhaseSeconds(ALL, 0.0, 0.0))
     longest = max((item.total for item in found.values()), default=0.0)
     bars = [_bar(item, every.total, longest) for item in found.values() if item.total > 0]
-    return Phases(tuple(bars), every.first, every.again, table.note if table else "")
+    has_vain = report.summary.failures or report.summary.limit_hits
+    notes = ("with compilations that failed or were refused" if has_vain else "", table.note if table else "")
+    return Phases(tuple(bars), every.first, every.again, "; ".join(filter(None, notes)))
 
 
 def _bar(item: PhaseSeconds, total: float, longest: float) -> PhaseBar:

@@ -39,6 +39,12 @@ def test_compilations_are_counted_without_recompilations_too(seconds: float | No
     assert (again.number, again.label) == (0, "recompilations")
 
 
+def test_a_graph_break_at_which_a_compilation_failed_is_counted_among_the_failures() -> None:
+    found = {tile.label: tile.number for tile in tiles(report_of("lab/raises_on_odd_length.log.gz"))}
+    assert found["failed"] == 1
+    assert "graph break" not in found
+
+
 def verdict(report: Report) -> Overview:
     return overview(report, (), ())
 
