@@ -144,7 +144,7 @@ class Advice(NamedTuple):
         elif SEEMS_STATIC in known:
             found.append("marks override dynamic=False, so a backend that needs static shapes fails")
         if ONE_INPUT in self.caveats:
-            found.append("mark other inputs that have this size as well: only the first that differs is logged")
+            found.append("mark what else varies as well, such as later dims or other inputs: only the first size that differs is logged")
         if self.after.more:
             found.append("then record again: calls beyond the limit left no record")
         elif self.after.unexpected and self.is_from_text:  # which may have a few of the compilations alone

@@ -38,8 +38,8 @@ _OVERRIDES = "The list overrides dynamic=False; a backend that only supports sta
 STAYS_STATIC = f"Automatic dynamic shapes are off, as under dynamic=False. {_OVERRIDES}"
 SEEMS_STATIC = f"This size changed but never became symbolic, as under dynamic=False. {_OVERRIDES}"
 ONE_INPUT = (
-    "PyTorch logs only the first input that differs. Other inputs that have this size need a mark as well, or nothing is saved: "
-    "TORCH_LOGS=guards shows them."
+    "PyTorch logs only the first size that differs. Later dims of this tensor and other inputs that vary with it need a mark as well, or "
+    "nothing is saved: TORCH_LOGS=guards shows them."
 )
 # The dynamic graphs whose range is shown of one source.
 _MOST_CONDITIONS, _MOST_GRAPHS = 8, 2

@@ -44,7 +44,9 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     if len(profiles) > 1:
         columns.append(Column("ranks" if all(profile.rank is not None for profile in profiles) else "processes"))
         cells = [(*row, "all" if len(rows[row]) == len(profiles) else " ".join(rows[row])) for row in ordered]
-    yield Table("pgo", "What PGO knew", tuple(columns), tuple(cells), "; ".join(_notes(profiles, {row.when for row in ordered})))
+    histories = [] if explained.trace.is_text else _histories(profiles)  # a text shows a state, and not when it was read or written
+    notes = (*histories, *_notes(profiles, {row.when for row in ordered}))
+    yield Table("pgo", "What PGO knew", tuple(columns), tuple(cells), "; ".join(notes))
 
 
 def _joined(rows: Iterable[tuple[_SourceRow, int]]) -> dict[_SourceRow, int]:
@@ -171,7 +173,6 @@ def _listed(extents: tuple[Extent, ...]) -> str:
 
 def _notes(profiles: tuple[Profile, ...], moments: set[str]) -> Iterator[str]:
     states = [profile.last.state for profile in profiles]
-    yield from _histories(profiles)
     if not moments:
         yield "the state contains nothing that varied"
     if _AGAIN in moments:

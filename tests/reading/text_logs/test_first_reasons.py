@@ -193,7 +193,9 @@ def test_other_inputs_may_have_the_size_that_the_first_failed_guard_names(tmp_pa
     """PyTorch ties equal sizes that the code combines: a mark on one of them alone then saves nothing, or raises."""
     (step,) = _steps(report_of(tmp_path, (f"0/0: {_SIZE.format(10, 12)}",)))
     assert (step.saving.least, step.saving.most) == (0, 1)
-    assert step.explanation == "mark other inputs that have this size as well: only the first that differs is logged"
+    assert (
+        step.explanation == "mark what else varies as well, such as later dims or other inputs: only the first size that differs is logged"
+    )
 
 
 def test_each_of_two_reasons_at_the_limit_keeps_its_remedy(tmp_path: Path) -> None:

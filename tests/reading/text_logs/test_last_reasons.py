@@ -81,7 +81,7 @@ def test_parameters_of_other_shapes_do_not_fill_a_limit_that_was_raised(tmp_path
     report = report_of(hit(reason, at="2/8"), tmp_path)
     assert not any(item.notes for item in report.findings)
     assert report.advice is not None
-    assert any(text.startswith("mark other inputs that have this size as well") for text in report.advice.warnings)
+    assert any(text.startswith("mark what else varies as well") for text in report.advice.warnings)
 
 
 def test_a_reason_of_the_oldest_entry_is_not_what_fills_the_cache(tmp_path: Path) -> None:
