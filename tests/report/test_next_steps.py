@@ -143,6 +143,15 @@ def test_a_step_names_an_earlier_one_that_removes_the_same() -> None:
     assert [step.references for step in with_references(made)] == [(), ("0/2 goes away with step 1, too",), ()]
 
 
+def test_alerts_of_one_rule_that_need_another_change_have_a_step_each() -> None:
+    found = [step for step in steps_of(report_of("causes/inference_mode.log.gz")) if "SL303" in [rule.code for rule in step.rules]]
+    assert [step.title.split(" in ")[0] for step in found] == [
+        "h and 2 more: use the same mode",
+        "g: warm up",
+    ]
+    assert [step.saving.most for step in found] == [3, 1]
+
+
 def test_of_a_long_error_of_an_operation_a_step_has_the_first_sentence() -> None:
     begin, rest = "Output 0 of AsStrided is a view and is being modified inplace", f"This view was created {'inside ' * 10}a Function."
     ran = "RuntimeError when making fake tensor call\n  Explanation: Dynamo failed to run FX node with fake tensors: call_function"

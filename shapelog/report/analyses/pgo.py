@@ -44,7 +44,8 @@ def analyze(explained: Explanations) -> Iterator[Finding | Table]:
     if len(profiles) > 1:
         columns.append(Column("ranks" if all(profile.rank is not None for profile in profiles) else "processes"))
         cells = [(*row, "all" if len(rows[row]) == len(profiles) else " ".join(rows[row])) for row in ordered]
-    histories = [] if explained.trace.is_text else _histories(profiles)  # a text shows a state, and not when it was read or written
+    is_bare = explained.trace.is_text and all(profile.read is None for profile in profiles)  # nothing shows what was read
+    histories = [] if is_bare else _histories(profiles)
     notes = (*histories, *_notes(profiles, {row.when for row in ordered}))
     yield Table("pgo", "What PGO knew", tuple(columns), tuple(cells), "; ".join(notes))
 
