@@ -48,6 +48,9 @@ _STEADY_STATE = (
     "and attributes from returning something else each time they are read"
 )
 _OF_PYTORCH = "update PyTorch, or wrap the function in torch.compiler.disable"
+# What a guard is about, without what it checks.
+_SOURCE_ALONE = re.compile(r"[A-Za-z_][\w.]*(?:\[['\"][^'\"]*['\"]\][\w.]*)+")
+_WHOLE_REASON = "add the rest of the reason, or record it: TORCH_LOGS=recompiles"
 _SAME_FOR_GUARD = "keep what this guard checks the same in all calls, or accept one graph for each case"
 # What the inputs of a backward pass have from the forward pass; nobody passes them.
 _OF_FORWARD = {
@@ -178,6 +181,8 @@ def _unknown(item: Violation, name: str, entry: CompileFacts, call: CompileFacts
 
 
 def _unknown_guard(text: str) -> Classification:
+    if _SOURCE_ALONE.fullmatch(text):
+        return Classification(("SL399",), f"the reason is cut off behind {text}", remedy=_WHOLE_REASON)
     return Classification(("SL399",), f"PyTorch reports a guard that shapelog does not know: {text}", remedy=_SAME_FOR_GUARD)
 
 

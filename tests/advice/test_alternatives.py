@@ -83,6 +83,13 @@ def test_no_shape_is_declared_of_a_tensor_that_consists_of_others(part: str, is_
     assert ("shapes_spec=" in tools(made, V213)) == is_offered
 
 
+@pytest.mark.parametrize(("owner", "is_offered"), [("L['self']", True), ("L['model']", False)])
+def test_a_function_that_is_passed_a_model_has_no_instance_of_its_own(owner: str, is_offered: bool) -> None:
+    weight = f"{owner}._modules['lin']._parameters['weight']"
+    made = trace(*[compiled(f"0/{number}", tensor(4 + number, 8, source=weight, is_parameter=True)) for number in range(2)])
+    assert ("isolate_recompiles" in tools(made, V213)) is is_offered
+
+
 @pytest.mark.parametrize(
     ("guard", "is_offered"),
     [

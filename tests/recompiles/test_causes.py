@@ -342,6 +342,17 @@ def test_a_float_is_not_to_blame_where_a_library_needs_another_size_as_a_number(
     assert report(made + compiled("0/1", tensor(12, 8), guards=trees[1])).recompiles[0].verdict is verdict
 
 
+def test_a_constant_of_a_module_with_parameters_of_other_shapes_is_that_of_another_module() -> None:
+    made = trace()
+    for number, width in enumerate((8, 16)):
+        shape = guard_manager("L['self'].shape", f"EQUALS_MATCH: L['self'].shape == ({width},)", type="tuple")
+        weights = [tensor(width, 4, source=f"L['self']._parameters['w{at}']", is_parameter=True) for at in range(3)]
+        matches = [tensor_match(item.source, size=(width, 4)) for item in weights]
+        made += compiled(f"0/{number}", *weights, guards=guard_tree(*matches, shape))
+    constant = next(cause for cause in last_recompile(made).causes if "SL311" in cause.codes)
+    assert constant.own_remedy.startswith("accept one graph for each module")
+
+
 def test_a_parameter_bears_a_second_code() -> None:
     weight = "L['self']._modules['lin']._parameters['weight']"
     made = trace(
@@ -2314,6 +2325,7 @@ def test_what_an_object_still_lacks_itself_may_be_a_method_of_its_class() -> Non
         ("___normalize_range_iter(i) == (0, 3, 1)", "SL313"),
         ("Unexpected recompilation: runtime guards failed even though they passed", "SL399"),
         ("___check_opaque_guard_fn_3", "SL399"),
+        ("L['self']._modules['to_k']._parameter", "SL399"),
     ],
 )
 def test_what_only_the_reason_tells(reason: str, code: str) -> None:
@@ -2321,6 +2333,12 @@ def test_what_only_the_reason_tells(reason: str, code: str) -> None:
     assert recompile.codes == (code,)
     assert not recompile.size_related
     assert recompile.causes[0].sentence
+
+
+def test_a_reason_that_ends_within_a_source_is_cut_off() -> None:
+    cause = only(two(guard_tree(tensor_match()), guard_tree(tensor_match()), "L['self']._modules['to_k']._parameter"))
+    assert cause.sentence == "the reason is cut off behind L['self']._modules['to_k']._parameter"
+    assert cause.own_remedy.startswith("add the rest of the reason")
 
 
 @pytest.mark.parametrize(

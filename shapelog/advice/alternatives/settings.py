@@ -74,14 +74,15 @@ def parameters(context: AdviceContext) -> Iterator[Alternative]:
             ),
             warning="Applies to all parameters of the program; kernels for dynamic weights may be slower.",
         )
-    if found and context.version.at_least(13):
+    of_instances = [item for item, cause in found if cause.source.startswith("L['self']")]  # else the function takes them as arguments
+    if of_instances and context.version.at_least(13):
         yield Alternative(
             tool="isolate_recompiles",
             codes=("SL106",),
-            subject=some(list(dict.fromkeys(item.frame.title_of([item.compile]) for item, _ in found))),
-            sentence="Keeps one static graph per compiled instance, each with its own recompile limit.",
+            subject=some(list(dict.fromkeys(item.frame.title_of([item.compile]) for item in of_instances))),
+            sentence="Keeps the graphs of each compiled instance apart, each with its own recompile limit.",
             lines=("torch.compile(module, isolate_recompiles=True)",),
-            warning="Does not save any compilations.",
+            warning="Does not save any compilations; it keeps one instance from filling the cache of another.",
         )
 
 

@@ -12,6 +12,7 @@ from shapelog.recompiles.classification.result import (
     GRADIENT,
     Classification,
     Classifier,
+    are_of_two_models,
     code_of,
     compute_the_same,
     line_of,
@@ -43,6 +44,7 @@ _OF_INSTANCE = (
     "leave the value out of the compiled code if it only names the object; if not, each instance needs its own graph: "
     "raise the recompile limit above the number of instances"
 )
+_OF_OTHER_MODULE = "accept one graph for each module: this one also has parameters of other shapes"
 _UNUSED = "keep the value out of the compiled function, or always pass the same one: the graphs are the same"
 _VALUE_FOR_LIBRARY = "accept one graph for each value: library code calls this function with several"
 _SET_BEFORE = "set {} to {} before the first call"
@@ -103,6 +105,8 @@ def _plain_constant(item: Violation, name: str, entry: CompileFacts, call: Compi
         return Classification(("SL311",), sentence, verdict=Verdict.CODE, remedy=_AS_PREDICATE.format(name))
     if _names_instance(item.source, before) or by_library:
         return Classification(("SL311",), sentence, remedy=by_library or _OF_INSTANCE)
+    if are_of_two_models(entry, call):
+        return Classification(("SL311",), sentence, remedy=_OF_OTHER_MODULE)
     are_texts = constant_type(before) == constant_type(after) == "str"
     is_unused = are_texts and not is_tested(code_of(item), spelled(item.source)) and compute_the_same(entry, call)
     return Classification(("SL311",), sentence, verdict=Verdict.CODE if is_unused else None, remedy=_UNUSED if is_unused else "")
