@@ -199,7 +199,7 @@ def caveats_of_source(
     source, name = marks[0].source, marks[0].source.display_name
     yield from _across_ranks(seen, frames, values)
     helped = set(frames)
-    codes_helped = {frame.origin for frame in frames if frame.rank is not None}
+    codes_helped = {frame.origin for frame in frames}
     is_int_alone = version.reads_dims and all(mark.is_int for mark in marks)
     others = [
         frame
