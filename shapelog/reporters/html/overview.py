@@ -129,7 +129,8 @@ def _verdict(report: Report) -> tuple[str, str]:
     if summary.failures:
         number = f"{number}: {summary.failures} failed{taking(summary.failed_seconds)}, {summary.compiles} succeeded"
     again = f"including {plural(summary.recompiles, 'recompilation')}{taking(summary.recompile_seconds)}"
-    return _avoidable(report), f"{_with_marks(report.advice)} {number}{spent}, {again}."
+    title = _without_recompilations(report) if summary.failures > summary.compiles else _avoidable(report)
+    return title, f"{_with_marks(report.advice)} {number}{spent}, {again}."
 
 
 def _of_nothing_compiled(report: Report) -> tuple[str, str]:

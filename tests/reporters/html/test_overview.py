@@ -69,6 +69,13 @@ def test_where_all_fails_no_recompilation_is_counted() -> None:
     assert (found.title, found.lead) == ("2 of 2 compilations failed.", "No compilation succeeded.")
 
 
+def test_that_most_compilations_failed_is_the_headline() -> None:
+    again = make.compile("0/1", make.tensor(9, 16), reasons=[size_mismatch("0/0", 8, 9)])
+    failed = [make.compile(f"{number}/0", make.tensor(8), **make.FAILED) for number in (1, 2, 3)]
+    found = verdict(make.report(make.trace(make.compile("0/0", make.tensor(8, 16)), again, *failed)))
+    assert found.title == "3 of 5 compilations failed."
+
+
 def test_failed_compilations_are_counted_with_the_others() -> None:
     again = make.compile("0/1", make.tensor(9, 16), reasons=[size_mismatch("0/0", 8, 9)])
     failed = make.compile("1/0", make.tensor(8), **make.FAILED)
