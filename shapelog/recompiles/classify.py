@@ -32,10 +32,10 @@ _FIXED_PARAMETER = (
     "set requires_grad of this parameter once, before the first compiled call; "
     "a frozen copy of a model and a trained one need separate graphs"
 )
-_WITH_GRADIENTS = (
-    "accept two graphs: in some calls gradients flow back through this tensor, and detach() would stop them; "
-    "where nothing else differs, calling requires_grad_() on it in the other calls lets them share a graph"
-)
+_WITH_GRADIENTS = "accept two graphs: in some calls gradients flow back through this tensor, and detach() would stop them"
+_OR_ONE_GRAPH = "; where nothing else differs, calling requires_grad_() on it in the other calls lets them share a graph"
+# An operation that changes its tensor, which a leaf that requires a gradient does not allow.
+_IN_PLACE = re.compile(r"\.\w+[a-z0-9]_\(")
 _WITHOUT_GRADIENTS = (
     "grad mode is off in these calls, so that no gradient flows back through this tensor: detach() it before the call, "
     "or compute it with grad mode off, too"
@@ -141,7 +141,8 @@ def _of_gradients(found: Classification, item: Violation, entry: CompileFacts, c
     if any(tensor and tensor.has_history for tensor in tensors):
         if _has_grad_mode_off(entry) and _has_grad_mode_off(call):
             return found._replace(remedy=_WITHOUT_GRADIENTS)
-        return found._replace(verdict=Verdict.JUSTIFIED, remedy=_WITH_GRADIENTS)
+        changes = any(_IN_PLACE.search(line) for line in entry.compile.graph.statements) if entry.compile.graph else False
+        return found._replace(verdict=Verdict.JUSTIFIED, remedy=_WITH_GRADIENTS + ("" if changes else _OR_ONE_GRAPH))
     return found
 
 

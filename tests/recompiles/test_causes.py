@@ -4090,6 +4090,17 @@ def test_a_tensor_that_gradients_flow_through_is_not_detached(is_leaf: bool | No
     assert ("where nothing else differs, calling requires_grad_()" in cause.own_remedy) is (verdict is Verdict.JUSTIFIED)
 
 
+def test_a_tensor_that_is_changed_in_place_is_not_made_to_require_a_gradient() -> None:
+    graph = graph_text('L_x_: "f32[10, 8][8, 1]cpu"', 'mul_: "f32[10, 8][8, 1]cpu" = l_x_.mul_(2)', "return ()")
+    made = [
+        compiled(f"0/{number}", tensor(10, 8, requires_grad=needs, is_leaf=not needs), graph=graph)
+        for number, needs in enumerate((False, True))
+    ]
+    cause = only(trace(*made))
+    assert cause.own_remedy.startswith("accept two graphs")
+    assert "requires_grad_()" not in cause.own_remedy
+
+
 @pytest.mark.parametrize(
     ("modes", "verdict", "remedy"),
     [
