@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from shapelog.advice.remedies import marks_act_on
+from shapelog.grouping import grouped
 from shapelog.model.code_matching import without_installation
 from shapelog.model.compile import COMPREHENSIONS, Compile, Outcome, function_of
 from shapelog.reading.payloads.guards.comments import UserLine
@@ -15,8 +16,8 @@ from shapelog.recompiles.recompile import Recompile
 from shapelog.report.alerts.alert import Alert, Occurrence, Rest, how_many_times, level_of, stable_text
 from shapelog.report.alerts.alerted_code import AlertedCode
 from shapelog.report.alerts.changes import Blamed, other_sentences, own_reasons, why_not_marked, with_other_values
-from shapelog.rules import UNEXPLAINED, AlertKind, Remedy, Verdict
-from shapelog.text import names_of, seconds, taking
+from shapelog.rules import RULES, UNEXPLAINED, AlertKind, Remedy, Verdict
+from shapelog.text import file_name, names_of, seconds, some, taking
 
 # ``len(x)`` and ``type(x).k`` are about ``x`` and ``x.k``.
 _ABOUT = re.compile(r"^(?:id|len|type)\(([^()]*)\)")
@@ -25,6 +26,8 @@ _NAME = re.compile(r"\w+(?:\.(?!(?:size|stride|dtype|device|requires_grad)\b|__)
 # How code asks a tensor for its sizes or strides.
 _OF_TENSOR = r"(?:\.(?:size|shape|stride)\b(?:\([^()]*\)|\[[^\[\]]*\])?)?"
 
+# A branch on a size; the other lines and compiles of them that are named.
+_BRANCH, _MOST_LINES = RULES["SL204"], 3
 # In front of what lies in an installed package.
 _PACKAGES = "/site-packages/"
 
@@ -109,6 +112,7 @@ def _alert(alerted: AlertedCode, members: list[Blamed]) -> Alert:
             *own_reasons(members),
             *why_not_marked(recompiles, facts[0]),
             *other_sentences(members),
+            *_other_branches(members, place),
         ),
         rest=_rest(alerted, members, remedy),
     )
@@ -134,6 +138,16 @@ def _place(alerted: AlertedCode, causes: Sequence[Cause], axes: Sequence[str], c
     if places[0].name not in ("", function) and called and called.line and _named_in(called.code, axes):
         return UserLine(called.file, called.line, called.name, called.code)
     return places[0]
+
+
+def _other_branches(members: Sequence[Blamed], place: UserLine | None) -> Iterator[str]:
+    """The other lines that branch, with the compiles for which they took another branch: each has a change of its own."""
+    found = [(item.recompile.compile, item.cause.place) for item in members if item.cause and item.cause.remedy_rule is _BRANCH]
+    others = [(compile, line) for compile, line in found if place and line and (line.file, line.line) != (place.file, place.line)]
+    for line, same in list(grouped(others, lambda pair: pair[1]).items())[:_MOST_LINES]:
+        labels = list(dict.fromkeys(compile.shown_label for compile, _ in same if compile.shown_label))
+        if labels:
+            yield f"{some(labels, _MOST_LINES)}: the branch is at {file_name(line.file)}:{line.line}{f'  {line.code}' if line.code else ''}"
 
 
 def _guarded_elsewhere(causes: Sequence[Cause], axes: Sequence[str]) -> Iterator[str]:

@@ -209,6 +209,20 @@ def test_layouts_that_changed_in_another_way_than_the_first_one_have_notes() -> 
     assert alert.notes == ("0/2: the memory layout of x changed (transposed, channels last, or a view): strides (4, 4, 1), now (1, 4, 2)",)
 
 
+def test_branches_at_other_lines_are_named() -> None:
+    def entry(number: int, length: int, guard: str, line: int, code: str) -> bytes:
+        tree = guard_tree(tensor_match(size=(None, 8)), shapes=[f"{guard}  {code_comment(line, code)}"])
+        return compiled(f"0/{number}", tensor(length, 8), dynamic=[0], guards=tree)
+
+    made = make.trace(
+        entry(0, 10, "L['x'].size()[0] <= 30", 7, "if n > 30:"),
+        entry(1, 40, "31 <= L['x'].size()[0]", 9, "if n > 20:"),
+        entry(2, 20, "L['x'].size()[0] != 10", 9, "if n > 20:"),
+    )
+    notes = [note for alert in alerts_of(made).alerts for note in alert.notes if "the branch is at" in note]
+    assert notes == ["0/2: the branch is at model.py:9  if n > 20:"]
+
+
 @pytest.mark.parametrize(
     ("other", "notes"),
     [
