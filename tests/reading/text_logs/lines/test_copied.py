@@ -291,6 +291,12 @@ def test_each_line_as_a_span_of_code(before: str, after: str) -> None:
     assert [line.removeprefix(before).removesuffix(after) for line in found] == lines
 
 
+def test_a_field_of_an_error_that_a_mail_broke_is_one_line() -> None:
+    field = "  Developer debug context: Called `torch._dynamo.graph_break()` with args"
+    assert as_written(f"{field}\n`[]`, kwargs `{{}}`\n\n\nfrom user code:") == f"{field} `[]`, kwargs `{{}}`\n\n\nfrom user code:"
+    assert as_written(f"{field}\nOps per Graph:\n  add") == f"{field}\nOps per Graph:\n  add"
+
+
 def test_spans_of_code_in_prose_stay() -> None:
     text = "`foo`\nis what I call, and it is slow.\nIt goes on\n```\nx\n```"
     assert as_written(text) == text
