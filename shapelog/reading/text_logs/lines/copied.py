@@ -70,7 +70,7 @@ _IN_TICKS = re.compile(r"(?P<before>[^\w\n`]{0,20}(?:\d{1,9}[^\w\n`]{0,9})?)`(?P
 _LOGGED = re.compile(r"(?:\W{0,3}rank ?\d{1,6}\S?:? ?)?[VDIWEC]\d{4} \d\d:\d\d:")
 # A field of an error or a violated constraint, which PyTorch indents, as well as all lines of it, and what a mail has in a line of its own.
 _FIELDS = r"(?:Explanation|Hint|Developer debug context):|- (?:Not all values of|You marked|The values of)"
-_BROKEN_FIELD = re.compile(rf"^( +(?:{_FIELDS}) [^\n]{{30,200}})\n(?![A-Z][\w ]{{2,40}}:)(?=[^\s`~]|`(?!``))", re.M)
+_BROKEN_FIELD = re.compile(rf"^( +(?:{_FIELDS}) [^\n]{{30,200}}[^\n.)])\n(?![A-Z][\w ]{{2,40}}:)(?=[^\s`~]|`(?!``))", re.M)
 # A hyphen that became a dash, as the sign of an item of a list.
 _DASH = re.compile(r"(^|\])( {1,8})[\u2013\u2014](?= )", re.M)
 
