@@ -36,7 +36,7 @@ _FIX_FIRST = "fix the error and then mark it, or keep it static: torch.compile(.
 
 
 # A line that counts.
-_COUNTS = re.compile(r"\s*[\w.]*?(\w+)\s*[+-]=")
+_COUNTS = re.compile(r"\s*(?:[\w.]*\.)?(\w+)\s*[+-]=")
 # In a sentence about several of them.
 _ANY = "any of these"
 
