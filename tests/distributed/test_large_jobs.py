@@ -297,7 +297,7 @@ def test_explain_reads_the_rank_that_it_is_asked_about(here: None, tmp_path: Pat
     explained = run("explain", folder, "0/1", "--rank", "7", "--width", "200")
     assert explained.exit_code == 0
     assert "read dedicated_log_torch_trace_rank_7_abcdefgh.log alone" in explained.output
-    assert "several processes have a compilation 0/1 (0, 17)" in run("explain", folder, "0/1", "--width", "200").output
+    assert "ranks 0 and 17 have a compilation 0/1; choose one: --rank 0" in run("explain", folder, "0/1", "--width", "200").output
 
 
 def test_explain_names_the_ranks_of_a_compile_that_no_rank_in_full_has(here: None, tmp_path: Path) -> None:
