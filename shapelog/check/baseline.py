@@ -69,8 +69,13 @@ def compiles_of(found: Alerts, code: Code) -> Counter[int]:
     return Counter(found.processes[frame] for frame in code.frames for item in frame.compiles if item.outcome is Outcome.COMPILED)
 
 
-def count_of(alert: Alert) -> int:
-    return worst(Counter(occurrence.process for occurrence in alert.occurrences))
+def counts_of(alerts: Iterable[Alert]) -> dict[tuple[str, str], int]:
+    """How often the worst process has each (rule code, property), of one code; two errors of it have one key."""
+    processes: dict[tuple[str, str], Counter[int]] = {}
+    for alert in alerts:
+        for key in alert.keys:
+            processes.setdefault(key, Counter()).update(occurrence.process for occurrence in alert.occurrences)
+    return {key: worst(found) for key, found in processes.items()}
 
 
 def as_bytes(found: Alerts) -> bytes:
@@ -88,7 +93,6 @@ def _frame_data(found: Alerts, code: Code, alerts: Iterable[Alert]) -> dict[str,
     own = found.repository.source_line(first.file, first.line)
     place = found.repository.source_line(called.file, called.line) if called else None
     file = own.file if own and file_name(own.file) == file_name(first.file) else first.file  # a name may end in a backslash
-    counts = {key: count_of(alert) for alert in alerts for key in alert.keys}
     return {
         "title": code.title,
         "name": first.name,
@@ -96,7 +100,7 @@ def _frame_data(found: Alerts, code: Code, alerts: Iterable[Alert]) -> dict[str,
         "line": first.line,
         "called_at": {"file": place.file, "line": place.line, "name": called.name} if called and place else None,
         "compiles": worst(compiles_of(found, code)),
-        "alerts": [{"code": rule, "axis": axis, "count": count} for (rule, axis), count in sorted(counts.items())],
+        "alerts": [{"code": rule, "axis": axis, "count": count} for (rule, axis), count in sorted(counts_of(alerts).items())],
     }
 
 

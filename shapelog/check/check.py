@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from shapelog.advice.paste_formats import effect_of, shown_shell, why_nothing
-from shapelog.check.baseline import Baseline, Known, compiles_of, count_of, match
+from shapelog.check.baseline import Baseline, Known, compiles_of, counts_of, match
 from shapelog.check.export_alerts import with_exports
 from shapelog.check.policy import Budget, Metric, Policy, matches
 from shapelog.grouping import grouped
@@ -208,6 +208,10 @@ def without_policy(found: Alerts) -> CheckResult:
     return CheckResult(found, policy, alerts, notes=tuple(_notes(found, None)), is_check=False)
 
 
+# A piece of code, what identifies some of its alerts, and the number of a process.
+_Room = tuple[Code, tuple[tuple[str, str], ...], int]
+
+
 def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> CheckResult:
     """Compare a run with a policy; with a baseline only what that does not know counts, also towards budgets.
 
@@ -216,7 +220,8 @@ def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> Ch
     every = with_exports(found)
     known, gone = match(baseline, every.codes) if baseline else ({}, [])
     counting = [alert for alert in every.alerts if policy.counts(alert.codes)]
-    checked = [_checked(alert, policy, known.get(alert.code)) for alert in counting]
+    left: dict[_Room, int] = {}
+    checked = [_checked(alert, policy, known.get(alert.code), left) for alert in counting]
     uses = _budget_uses(found, policy, checked, known)
     budgets = tuple(sorted(uses, key=lambda item: (item.code is not None, item.budget.most - item.spent)))
     exceeded = [item for item in budgets if item.is_exceeded]
@@ -235,13 +240,14 @@ def check(found: Alerts, policy: Policy, baseline: Baseline | None = None) -> Ch
     )
 
 
-def _checked(alert: Alert, policy: Policy, known: Known | None) -> CheckedAlert:
-    left: dict[int, int] = {}
+def _checked(alert: Alert, policy: Policy, known: Known | None, left: dict[_Room, int]) -> CheckedAlert:
+    """``left`` is how often each process may still have what the baseline has, which two errors of one code share."""
     new = []
     for occurrence in alert.occurrences:
-        room = left.setdefault(occurrence.process, min(known.alerts.get(key, 0) for key in alert.keys) if known else 0)
+        place = alert.code, alert.keys, occurrence.process
+        room = left.setdefault(place, min(known.alerts.get(key, 0) for key in alert.keys) if known else 0)
         if room:
-            left[occurrence.process] = room - 1
+            left[place] = room - 1
         else:
             new.append(occurrence)
     fails = any(policy.fails_on(occurrence.kinds) for occurrence in new)
@@ -332,7 +338,8 @@ def _over(found: Alerts, item: BudgetUse) -> CheckedAlert:
 
 def _fixed(found: Alerts, known: Mapping[Code, Known], gone: Iterable[Known]) -> Iterator[str]:
     """What the baseline has too much, so that it may be written anew."""
-    now = {(alert.code, key): count_of(alert) for alert in found.alerts for key in alert.keys}
+    by_code = grouped(found.alerts, lambda alert: alert.code)
+    now = {(code, key): count for code, alerts in by_code.items() for key, count in counts_of(alerts).items()}
     for code in found.codes:
         item = known.get(code)
         for key, count in item.alerts.items() if item else ():

@@ -162,7 +162,7 @@ class Alert:
 
     @property
     def keys(self) -> tuple[tuple[str, str], ...]:
-        """(rule code, property): what identifies the alerts of one code in every run; each is in one alert only."""
+        """(rule code, property): what identifies the alerts of one code in every run; each is in one alert only, but for errors."""
         return tuple((self.rule.code, axis) for axis in dict.fromkeys(map(stable_text, self.axes or ("",))))
 
     @property

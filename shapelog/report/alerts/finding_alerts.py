@@ -25,7 +25,7 @@ def finding_alerts(alerted: AlertedCode, items: list[Finding]) -> Iterator[Alert
     rules = set[str]()
     for members in grouped(items, lambda item: (item.rule.code, _own_place(item), *_error(item))).values():
         first = members[0]
-        axes = (f"{first.sentence} at {first.place}",) if first.rule.code in rules else ()
+        axes = (f"{first.sentence} at {first.place}; {first.remedy}",) if first.rule.code in rules else ()
         rules.add(first.rule.code)
         place = first.place
         kinds = frozenset(filter(None, (first.rule.alert_kind,)))
