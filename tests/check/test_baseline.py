@@ -313,3 +313,16 @@ def test_a_count_is_a_whole_number(count: object) -> None:
     whole = json.loads(as_bytes(alerts_of(small_trace())))
     whole["frames"][0]["alerts"][0]["count"] = count
     assert "is not a count" in refusal(json.dumps(whole).encode())
+
+
+@pytest.mark.parametrize(("times", "is_new"), [(1, False), (2, True)])
+def test_two_errors_of_one_code_share_what_the_baseline_has(times: int, is_new: bool) -> None:
+    def run(number: int) -> bytes:
+        reasons = ["cannot add"] * number + ["cannot multiply"]
+        failed = [compiled(f"0/{at}", tensor(10, 8), **{**make.FAILED, "fail_reason": text}) for at, text in enumerate(reasons)]
+        return trace(*failed)
+
+    known = parse(as_bytes(alerts_of(run(1))), "known.json")
+    checked = check(alerts_of(run(times)), Policy(fail_on=(AlertKind.FAILURE,)), known)
+    assert len({alert.fingerprint for alert in checked.found.alerts}) == 2
+    assert bool(checked.failing) is is_new
