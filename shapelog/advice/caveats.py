@@ -208,7 +208,7 @@ def caveats_of_source(
     ]
     if others and version.reads_sources:
         titles = {frame.placed_title for frame in frames}
-        named = some(list(dict.fromkeys(_told_apart(frame, titles) for frame in others)), 4)
+        named = some(list(dict.fromkeys(_with_id(frame, titles) for frame in others)), 4)
         harm = "No code there formats it into a string." if marks[0].is_int else _harm_of_size(source, others)
         if not marks[0].is_int and not set(others).isdisjoint(index.with_int(source)):
             harm = "There it is an int, which may break a graph once it is symbolic; torch._dynamo.mark_dynamic marks the tensor alone."
@@ -234,7 +234,7 @@ def caveats_of_source(
         yield f"The number of dimensions of {name} changed, so PyTorch made all of them dynamic; dimensions not listed here may change too."
 
 
-def _told_apart(frame: Frame, titles: Collection[str]) -> str:
+def _with_id(frame: Frame, titles: Collection[str]) -> str:
     """The title of a frame, with its id where one that the mark is for has the same."""
     has_same = frame.placed_title in titles and frame.shown_label
     return f"{frame.placed_title} (frame {frame.shown_label})" if has_same else frame.placed_title

@@ -84,7 +84,7 @@ def _own_place(finding: Finding) -> Location | None:
 
 
 def _error(finding: Finding) -> tuple[str, ...]:
-    """What tells two failures of one function apart, which one change does not cure: the error, but for numbers in it, and what to do."""
+    """What two failures of one function differ in where one change does not cure both: what to do, and the error without its numbers."""
     if finding.rule.alert_kind is not AlertKind.FAILURE:
         return ()
     return finding.remedy, _NUMBER.sub("0", stable_text(raised_by(finding.message.title)[1])) if finding.message else ""
